@@ -1,0 +1,143 @@
+//! What to do next with a payment: the brain of its workflow, as a pure function.
+
+use crate::channel::{Capabilities, NotExecutedProof};
+use crate::order::OrderState;
+use crate::payment::{Effect, PaymentEvent, PaymentState, ReviewReason};
+use crate::permit::MAX_PERMITS;
+use crate::time::UnixMillis;
+use crate::view::PaymentView;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// Most rungs that a ladder may have. Each lookup costs about ten history events.
+pub const MAX_RUNGS: usize = 20;
+
+/// What a run was told once, by its first activity, and keeps: a later change of configuration
+/// does not change a run that has begun.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policy {
+    pub capabilities: Capabilities,
+    /// Wait before each lookup while the outcome is unknown.
+    pub ladder_ms: Vec<u64>,
+    /// Wait before each lookup while the payer may still pay; the last one repeats.
+    pub awaiting_payer_ms: Vec<u64>,
+}
+
+/// 1 s, 3 s, 10 s, 30 s, 5 min, 30 min, then a person.
+pub const DEFAULT_LADDER_MS: [u64; 6] = [1_000, 3_000, 10_000, 30_000, 300_000, 1_800_000];
+/// 5 s, 30 s, 5 min, then every 5 min.
+pub const DEFAULT_AWAITING_PAYER_MS: [u64; 3] = [5_000, 30_000, 300_000];
+/// Lookups while a person is asked: hourly for a day, then daily.
+const REVIEW_HOURLY_LOOKUPS: u32 = 24;
+const HOUR: Duration = Duration::from_secs(3_600);
+const DAY: Duration = Duration::from_secs(86_400);
+
+/// What the workflow knows beside the row.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts<'a> {
+    pub policy: &'a Policy,
+    /// Lookups (or repeated charges) since the payment came into its present state.
+    pub rungs_done: u32,
+    /// A proof that the last request was not executed, which is not yet settled.
+    pub proof: Option<NotExecutedProof>,
+    pub now: UnixMillis,
+}
+
+/// The next thing to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Claim and charge; again only if the claim grants a permit.
+    Charge {
+        wait: Duration,
+    },
+    /// Wait, then look up. `number` of `of`; `of` is absent where lookups go on without end.
+    Lookup {
+        wait: Duration,
+        number: u32,
+        of: Option<u32>,
+    },
+    /// Write down what is known now.
+    Settle(PaymentEvent),
+    /// Wait for a person; look up after the wait, where the channel can.
+    AskPerson {
+        lookup_after: Option<Duration>,
+    },
+    /// Hand the goods over.
+    Fulfil,
+    Done,
+}
+
+impl PaymentView {
+    /// Decides from the row and the facts alone.
+    #[must_use]
+    pub fn next_action(&self, facts: &Facts<'_>) -> Action {
+        let can_look_up = facts.policy.capabilities.lookup.is_some();
+        match &self.state {
+            PaymentState::Created => Action::Charge { wait: Duration::ZERO },
+            // Another attempt holds the claim. It is not ours to send; it is ours to ask.
+            PaymentState::Processing { .. } => Action::Settle(PaymentEvent::AnswerLost {
+                why: crate::channel::UnknownReason::SenderLost,
+            }),
+            PaymentState::Unknown => self.when_unknown(facts),
+            PaymentState::AwaitingPayer { .. } if can_look_up => {
+                let wait = rung(&facts.policy.awaiting_payer_ms, facts.rungs_done)
+                    .or_else(|| facts.policy.awaiting_payer_ms.last().copied())
+                    .unwrap_or(DEFAULT_AWAITING_PAYER_MS[2]);
+                let number = facts.rungs_done + 1;
+                Action::Lookup { wait: Duration::from_millis(wait), number, of: None }
+            }
+            PaymentState::AwaitingPayer { .. } => Action::AskPerson { lookup_after: None },
+            // Committed only after a broken rule; a person looks, the money is kept.
+            PaymentState::Succeeded { .. } => Action::AskPerson { lookup_after: None },
+            PaymentState::Persisted { effect: Effect::Applied, .. } => {
+                let waiting = matches!(self.order_state, OrderState::Paid | OrderState::Fulfilling);
+                if waiting { Action::Fulfil } else { Action::Done }
+            }
+            PaymentState::Persisted { effect: Effect::Surplus | Effect::Late, .. }
+            | PaymentState::Failed { .. }
+            | PaymentState::Closed => Action::Done,
+            PaymentState::ManualReview { reason } => {
+                let lookup = can_look_up && *reason == ReviewReason::OutcomeUnknown;
+                let wait = if facts.rungs_done < REVIEW_HOURLY_LOOKUPS { HOUR } else { DAY };
+                Action::AskPerson { lookup_after: lookup.then_some(wait) }
+            }
+        }
+    }
+
+    /// The outcome is not known: ask, or send again where that is safe, or ask a person. Time
+    /// alone never makes it a failure.
+    fn when_unknown(&self, facts: &Facts<'_>) -> Action {
+        let capabilities = &facts.policy.capabilities;
+        let permits_left = self.permits_used < MAX_PERMITS;
+        let next_rung = rung(&facts.policy.ladder_ms, facts.rungs_done);
+        if let Some(proof) = facts.proof {
+            let safe_to_repeat =
+                capabilities.refuses_known_reference || capabilities.idempotent_for.is_some();
+            let in_time = facts.now < self.start_before;
+            return if safe_to_repeat && permits_left && in_time {
+                Action::Charge { wait: Duration::ZERO }
+            } else {
+                Action::Settle(PaymentEvent::NotExecuted { proof })
+            };
+        }
+        match (capabilities.lookup, capabilities.idempotent_for, next_rung) {
+            (Some(_), _, Some(wait)) => Action::Lookup {
+                wait: Duration::from_millis(wait),
+                number: facts.rungs_done + 1,
+                of: u32::try_from(facts.policy.ladder_ms.len()).ok(),
+            },
+            // Sending the same reference again is this channel's only lookup.
+            (None, Some(_), Some(wait)) if permits_left => {
+                Action::Charge { wait: Duration::from_millis(wait) }
+            }
+            _ => Action::Settle(PaymentEvent::LadderEnded),
+        }
+    }
+}
+
+fn rung(ladder_ms: &[u64], done: u32) -> Option<u64> {
+    usize::try_from(done).ok().and_then(|index| ladder_ms.get(index)).copied()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,25 @@
+//! What a workflow and a caller are told about a payment's row.
+
+use crate::ids::{PaymentId, ReviewId};
+use crate::order::OrderState;
+use crate::payment::PaymentState;
+use crate::time::UnixMillis;
+use serde::{Deserialize, Serialize};
+
+/// A payment's row as it was after the last transaction that touched it. Where this and a
+/// workflow's memory differ, this is right.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PaymentView {
+    pub payment: PaymentId,
+    pub state: PaymentState,
+    /// Grows by one with every change.
+    pub version: i64,
+    /// How often the charge was sent again.
+    pub permits_used: u8,
+    /// No charge is sent from this instant on.
+    pub start_before: UnixMillis,
+    pub order_state: OrderState,
+    /// The open review, if one is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewId>,
+}
