@@ -129,3 +129,35 @@ pub enum UnknownReason {
     /// The process that sent the request ended before the answer was recorded.
     SenderLost,
 }
+
+/// A request to a channel and what came of it, for the record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exchange {
+    pub operation: Operation,
+    pub started_at: UnixMillis,
+    pub duration_ms: i64,
+    /// One word of ours; never the channel's text.
+    pub outcome: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transaction: Option<ChannelTransactionId>,
+}
+
+/// What we may ask a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    Charge,
+    Lookup,
+    Close,
+}
+
+impl Operation {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Charge => "charge",
+            Self::Lookup => "lookup",
+            Self::Close => "close",
+        }
+    }
+}

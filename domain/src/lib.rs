@@ -28,7 +28,9 @@ pub mod time;
 pub mod view;
 
 pub use audit::{Actor, Choice, DecisionStamp, Evidence};
-pub use channel::{Capabilities, ChannelKind, NotExecutedProof, UnknownReason};
+pub use channel::{
+    Capabilities, ChannelKind, Exchange, NotExecutedProof, Operation, UnknownReason,
+};
 pub use ids::{
     ChannelAccount, ChannelReference, ChannelTransactionId, ClaimToken, DecisionId, EventId,
     IdempotencyKey, MerchantId, OrderId, PaymentId, PaymentMethod, ReviewId, Sku,
@@ -41,6 +43,6 @@ pub use payment::{
     PaymentEvent, PaymentState, ReviewReason, Step,
 };
 pub use permit::{PermitFacts, PermitGround, PermitRefused, RetryPermit};
-pub use recovery::{Action, Facts, Policy};
+pub use recovery::{Action, Facts, Policy, Proven};
 pub use time::UnixMillis;
 pub use view::PaymentView;

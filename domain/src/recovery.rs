@@ -1,6 +1,7 @@
 //! What to do next with a payment: the brain of its workflow, as a pure function.
 
-use crate::channel::{Capabilities, NotExecutedProof};
+use crate::channel::{Capabilities, NotExecutedProof, UnknownReason};
+use crate::ids::ClaimToken;
 use crate::order::OrderState;
 use crate::payment::{Effect, PaymentEvent, PaymentState, ReviewReason};
 use crate::permit::MAX_PERMITS;
@@ -39,8 +40,15 @@ pub struct Facts<'a> {
     /// Lookups (or repeated charges) since the payment came into its present state.
     pub rungs_done: u32,
     /// A proof that the last request was not executed, which is not yet settled.
-    pub proof: Option<NotExecutedProof>,
+    pub proven: Option<&'a Proven>,
     pub now: UnixMillis,
+}
+
+/// A proof that a request was not executed, with the claim under which it was sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Proven {
+    pub proof: NotExecutedProof,
+    pub token: ClaimToken,
 }
 
 /// The next thing to do.
@@ -56,8 +64,11 @@ pub enum Action {
         number: u32,
         of: Option<u32>,
     },
-    /// Write down what is known now.
-    Settle(PaymentEvent),
+    /// Write down what is known now, under the claim that it is about.
+    Settle {
+        event: PaymentEvent,
+        token: Option<ClaimToken>,
+    },
     /// Wait for a person; look up after the wait, where the channel can.
     AskPerson {
         lookup_after: Option<Duration>,
@@ -75,9 +86,10 @@ impl PaymentView {
         match &self.state {
             PaymentState::Created => Action::Charge { wait: Duration::ZERO },
             // Another attempt holds the claim. It is not ours to send; it is ours to ask.
-            PaymentState::Processing { .. } => Action::Settle(PaymentEvent::AnswerLost {
-                why: crate::channel::UnknownReason::SenderLost,
-            }),
+            PaymentState::Processing { .. } => Action::Settle {
+                event: PaymentEvent::AnswerLost { why: UnknownReason::SenderLost },
+                token: None,
+            },
             PaymentState::Unknown => self.when_unknown(facts),
             PaymentState::AwaitingPayer { .. } if can_look_up => {
                 let wait = rung(&facts.policy.awaiting_payer_ms, facts.rungs_done)
@@ -97,6 +109,9 @@ impl PaymentView {
             | PaymentState::Failed { .. }
             | PaymentState::Closed => Action::Done,
             PaymentState::ManualReview { reason } => {
+                if let (Some(proven), ReviewReason::OutcomeUnknown) = (facts.proven, reason) {
+                    return not_executed(proven);
+                }
                 let lookup = can_look_up && *reason == ReviewReason::OutcomeUnknown;
                 let wait = if facts.rungs_done < REVIEW_HOURLY_LOOKUPS { HOUR } else { DAY };
                 Action::AskPerson { lookup_after: lookup.then_some(wait) }
@@ -110,14 +125,14 @@ impl PaymentView {
         let capabilities = &facts.policy.capabilities;
         let permits_left = self.permits_used < MAX_PERMITS;
         let next_rung = rung(&facts.policy.ladder_ms, facts.rungs_done);
-        if let Some(proof) = facts.proof {
+        if let Some(proven) = facts.proven {
             let safe_to_repeat =
                 capabilities.refuses_known_reference || capabilities.idempotent_for.is_some();
             let in_time = facts.now < self.start_before;
             return if safe_to_repeat && permits_left && in_time {
                 Action::Charge { wait: Duration::ZERO }
             } else {
-                Action::Settle(PaymentEvent::NotExecuted { proof })
+                not_executed(proven)
             };
         }
         match (capabilities.lookup, capabilities.idempotent_for, next_rung) {
@@ -130,8 +145,15 @@ impl PaymentView {
             (None, Some(_), Some(wait)) if permits_left => {
                 Action::Charge { wait: Duration::from_millis(wait) }
             }
-            _ => Action::Settle(PaymentEvent::LadderEnded),
+            _ => Action::Settle { event: PaymentEvent::LadderEnded, token: None },
         }
+    }
+}
+
+fn not_executed(proven: &Proven) -> Action {
+    Action::Settle {
+        event: PaymentEvent::NotExecuted { proof: proven.proof },
+        token: Some(proven.token.clone()),
     }
 }
 

@@ -33,7 +33,7 @@ fn view(state: PaymentState) -> PaymentView {
 }
 
 fn facts(policy: &Policy, rungs_done: u32) -> Facts<'_> {
-    Facts { policy, rungs_done, proof: None, now: UnixMillis(10_000) }
+    Facts { policy, rungs_done, proven: None, now: UnixMillis(10_000) }
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn an_unknown_outcome_is_looked_up_along_the_ladder_and_then_a_person_is_asked()
             Action::Lookup { wait: Duration::from_millis(wait), number: done + 1, of: Some(6) };
         assert_eq!(unknown.next_action(&facts(&policy, done)), expected);
     }
-    let ended = Action::Settle(PaymentEvent::LadderEnded);
+    let ended = Action::Settle { event: PaymentEvent::LadderEnded, token: None };
     assert_eq!(unknown.next_action(&facts(&policy, 6)), ended);
 }
 
@@ -54,7 +54,7 @@ fn an_unknown_outcome_is_looked_up_along_the_ladder_and_then_a_person_is_asked()
 fn a_channel_that_can_neither_repeat_nor_look_up_asks_a_person_at_once() {
     let policy = policy(false, false, true);
     let action = view(PaymentState::Unknown).next_action(&facts(&policy, 0));
-    assert_eq!(action, Action::Settle(PaymentEvent::LadderEnded));
+    assert_eq!(action, Action::Settle { event: PaymentEvent::LadderEnded, token: None });
 }
 
 #[test]
@@ -64,19 +64,23 @@ fn without_lookup_an_idempotent_channel_is_asked_by_the_same_request_at_most_thr
     let first = unknown.next_action(&facts(&policy, 0));
     assert_eq!(first, Action::Charge { wait: Duration::from_secs(1) });
     unknown.permits_used = MAX_PERMITS;
-    let ended = Action::Settle(PaymentEvent::LadderEnded);
+    let ended = Action::Settle { event: PaymentEvent::LadderEnded, token: None };
     assert_eq!(unknown.next_action(&facts(&policy, 3)), ended);
 }
 
 #[test]
 fn a_proof_leads_to_another_charge_only_where_safe_and_in_time() {
-    let proof = Some(NotExecutedProof::LookupAfterGrace);
-    let not_executed =
-        Action::Settle(PaymentEvent::NotExecuted { proof: NotExecutedProof::LookupAfterGrace });
+    let token = ClaimToken::of("run", 1);
+    let proven = Proven { proof: NotExecutedProof::LookupAfterGrace, token: token.clone() };
+    let not_executed = Action::Settle {
+        event: PaymentEvent::NotExecuted { proof: NotExecutedProof::LookupAfterGrace },
+        token: Some(token),
+    };
     let charge = Action::Charge { wait: Duration::ZERO };
     let (safe, unsafe_) = (policy(true, false, true), policy(true, false, false));
     let mut unknown = view(PaymentState::Unknown);
-    let with = |policy, now| Facts { proof, now: UnixMillis(now), ..facts(policy, 1) };
+    let with =
+        |policy, now| Facts { proven: Some(&proven), now: UnixMillis(now), ..facts(policy, 1) };
     assert_eq!(unknown.next_action(&with(&safe, 59_999)), charge);
     assert_eq!(unknown.next_action(&with(&safe, 60_000)), not_executed);
     assert_eq!(unknown.next_action(&with(&unsafe_, 0)), not_executed);
@@ -124,5 +128,8 @@ fn a_running_claim_of_another_sender_becomes_a_question() {
     let policy = policy(true, true, true);
     let state = PaymentState::Processing { token: ClaimToken::of("run", 1) };
     let action = view(state).next_action(&facts(&policy, 0));
-    assert!(matches!(action, Action::Settle(PaymentEvent::AnswerLost { .. })));
+    assert!(matches!(
+        action,
+        Action::Settle { event: PaymentEvent::AnswerLost { .. }, token: None }
+    ));
 }

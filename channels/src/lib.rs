@@ -1,0 +1,101 @@
+//! The channels: the only place where their words become ours. An adapter never retries, never
+//! follows a redirect, and answers `Unknown` for whatever it cannot prove.
+//!
+//! Every channel has the same files: `mod` (its calls), `sign` (its signatures), `wire` (its field
+//! names), `map` (its statuses and errors, made ours).
+
+pub mod error;
+pub mod fulfilment;
+pub mod http;
+pub mod sandbox;
+
+pub use error::SettingsError;
+
+use domain::channel::{ChargeAnswer, CloseAnswer, LookupAnswer};
+use domain::{
+    Capabilities, ChannelAccount, ChannelKind, ChannelReference, OrderId, PaymentIntent, UnixMillis,
+};
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// One charge to send.
+#[derive(Clone, Copy, Debug)]
+pub struct ChargeRequest<'a> {
+    pub intent: &'a PaymentIntent,
+    pub reference: &'a ChannelReference,
+    /// The payer may pay until this instant; it is sent to the channel.
+    pub pay_before: UnixMillis,
+    /// Nothing is sent after this instant of the monotonic clock, and the call ends at it.
+    pub deadline: Instant,
+}
+
+/// One of our accounts at a channel, with everything that is needed to speak to it.
+#[derive(Clone, Debug)]
+pub enum Channel {
+    Sandbox(sandbox::SandboxAccount),
+}
+
+impl Channel {
+    #[must_use]
+    pub fn capabilities(&self) -> Capabilities {
+        match self {
+            Self::Sandbox(account) => account.capabilities(),
+        }
+    }
+
+    /// Sends one charge, once.
+    pub async fn charge(&self, request: &ChargeRequest<'_>) -> ChargeAnswer {
+        match self {
+            Self::Sandbox(account) => account.charge(request).await,
+        }
+    }
+
+    /// Asks what became of a reference.
+    pub async fn lookup(&self, reference: &ChannelReference) -> LookupAnswer {
+        match self {
+            Self::Sandbox(account) => account.lookup(reference).await,
+        }
+    }
+
+    /// Makes a reference unpayable, unless it is paid.
+    pub async fn close(&self, reference: &ChannelReference) -> CloseAnswer {
+        match self {
+            Self::Sandbox(account) => account.close(reference).await,
+        }
+    }
+}
+
+/// The accounts that this process may use.
+#[derive(Clone, Debug, Default)]
+pub struct Channels {
+    accounts: BTreeMap<(&'static str, ChannelAccount), Channel>,
+}
+
+impl Channels {
+    /// Adds an account; a second one of the same name is refused.
+    ///
+    /// # Errors
+    /// [`SettingsError::Repeated`].
+    pub fn add(
+        &mut self,
+        kind: ChannelKind,
+        account: ChannelAccount,
+        channel: Channel,
+    ) -> Result<(), SettingsError> {
+        let repeated = SettingsError::Repeated { account: account.to_string() };
+        match self.accounts.insert((kind.as_str(), account), channel) {
+            None => Ok(()),
+            Some(_) => Err(repeated),
+        }
+    }
+
+    #[must_use]
+    pub fn get(&self, kind: ChannelKind, account: &ChannelAccount) -> Option<&Channel> {
+        self.accounts.get(&(kind.as_str(), account.clone()))
+    }
+}
+
+/// What a channel shows its own people about a payment.
+pub(crate) fn description(order: &OrderId) -> String {
+    format!("Order {order}")
+}

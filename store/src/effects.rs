@@ -1,0 +1,316 @@
+//! What an event does to the rows, inside the caller's transaction and under its locks.
+
+use crate::error::{Doing, StoreError, exactly_one};
+use crate::payments::LockedOrder;
+use crate::rows::{ATTEND_REVIEW_S, Payment, StateColumns, units, word};
+use domain::{
+    ConfirmedMoney, Effect, EventId, OrderState, PaymentView, ReviewId, ReviewReason, Step,
+};
+use serde_json::{Value, json};
+use sqlx::{PgConnection, PgTransaction};
+
+/// The words of an event on the record.
+#[derive(Debug)]
+pub(crate) struct EventRecord<'a> {
+    pub id: &'a EventId,
+    pub kind: &'a str,
+    pub actor: &'a str,
+    pub cause: Value,
+}
+
+/// Writes the event, the payment's new state, its outbox event and its review. Afterwards
+/// `payment` is as its row is.
+pub(crate) async fn take_step(
+    tx: &mut PgTransaction<'_>,
+    payment: &mut Payment,
+    step: Step,
+    record: &EventRecord<'_>,
+) -> Result<(), StoreError> {
+    let from = payment.state.name();
+    let (state, moved, review) = match step {
+        Step::Moved(state) => {
+            let review = match &state {
+                domain::PaymentState::ManualReview { reason } => Some(*reason),
+                _ => None,
+            };
+            (state, true, review)
+        }
+        Step::Absorbed { state, review } => (state, false, review),
+    };
+    let left_review = moved && from == "ManualReview";
+    write_state(tx, payment, &state).await?;
+    payment.state = state;
+    payment.version += 1;
+    insert_event(tx, payment, from, record).await?;
+    if left_review {
+        end_outcome_review(tx, payment).await?;
+    }
+    if let Some(reason) = review {
+        open_review(tx, payment, record.id, reason).await?;
+    }
+    if moved {
+        insert_outbox(tx, payment).await?;
+    }
+    Ok(())
+}
+
+async fn write_state(
+    tx: &mut PgTransaction<'_>,
+    payment: &mut Payment,
+    state: &domain::PaymentState,
+) -> Result<(), StoreError> {
+    let columns = StateColumns::of(state);
+    let updated = sqlx::query!(
+        r#"-- payments.write_state
+        UPDATE payment SET
+            state = $3,
+            live = live AND $4,
+            version = version + 1,
+            action = $5,
+            pay_before = $6,
+            transaction_id = $7,
+            transaction_amount = $8,
+            transaction_currency = $9,
+            effect = $10,
+            failure_class = $11,
+            review_reason = $12,
+            attend_by = clock_timestamp() + make_interval(secs => $13),
+            updated_at = clock_timestamp()
+        WHERE id = $1 AND version = $2"#,
+        payment.id.as_str(),
+        payment.version,
+        columns.state,
+        columns.stays_live,
+        columns.action,
+        columns.pay_before,
+        columns.transaction_id,
+        columns.transaction_amount,
+        columns.transaction_currency,
+        columns.effect,
+        columns.failure_class,
+        columns.review_reason,
+        columns.attend_after,
+    )
+    .execute(&mut **tx)
+    .await
+    .doing("writing a payment's state")?;
+    payment.live = payment.live && columns.stays_live;
+    exactly_one("writing a payment's state", &updated)
+}
+
+async fn insert_event(
+    tx: &mut PgTransaction<'_>,
+    payment: &Payment,
+    from: &str,
+    record: &EventRecord<'_>,
+) -> Result<(), StoreError> {
+    sqlx::query!(
+        r#"-- payment_event.insert
+        INSERT INTO payment_event
+            (id, payment_id, sequence, kind, from_state, to_state, actor, cause)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"#,
+        record.id.as_str(),
+        payment.id.as_str(),
+        payment.version,
+        record.kind,
+        from,
+        payment.state.name(),
+        record.actor,
+        record.cause,
+    )
+    .execute(&mut **tx)
+    .await
+    .doing("recording an event")?;
+    Ok(())
+}
+
+async fn insert_outbox(tx: &mut PgTransaction<'_>, payment: &Payment) -> Result<(), StoreError> {
+    let id = &payment.id;
+    let body = json!({
+        "payment": id,
+        "merchant": payment.intent.merchant,
+        "order": payment.intent.order,
+        "amount": payment.intent.money.minor_units(),
+        "currency": payment.intent.money.currency(),
+        "state": payment.state.name(),
+        "sequence": payment.version,
+    });
+    sqlx::query!(
+        r#"-- outbox.insert
+        INSERT INTO outbox (payment_id, sequence, kind, body) VALUES ($1, $2, $3, $4)"#,
+        id.as_str(),
+        payment.version,
+        format!("payment.{}", payment.state.name()),
+        body,
+    )
+    .execute(&mut **tx)
+    .await
+    .doing("writing an outbox event")?;
+    Ok(())
+}
+
+/// Opens the review that this event calls for; the same event opens it once.
+pub(crate) async fn open_review(
+    tx: &mut PgTransaction<'_>,
+    payment: &Payment,
+    event: &EventId,
+    reason: ReviewReason,
+) -> Result<ReviewId, StoreError> {
+    let id = ReviewId::of(event);
+    sqlx::query!(
+        r#"-- review.open
+        INSERT INTO review (id, payment_id, event_id, reason, state, remind_at)
+        VALUES ($1, $2, $3, $4, 'Open', clock_timestamp() + make_interval(secs => $5))
+        ON CONFLICT (id) DO NOTHING"#,
+        id.as_str(),
+        payment.id.as_str(),
+        event.as_str(),
+        word(reason),
+        ATTEND_REVIEW_S,
+    )
+    .execute(&mut **tx)
+    .await
+    .doing("opening a review")?;
+    Ok(id)
+}
+
+/// The outcome is known now, so the question of what it is has ended. Other questions stay.
+async fn end_outcome_review(
+    tx: &mut PgTransaction<'_>,
+    payment: &Payment,
+) -> Result<(), StoreError> {
+    sqlx::query!(
+        r#"-- review.overtake
+        UPDATE review
+        SET state = 'Overtaken', version = version + 1, ended_at = clock_timestamp()
+        WHERE payment_id = $1 AND reason = 'outcome_unknown' AND state = 'Open'"#,
+        payment.id.as_str(),
+    )
+    .execute(&mut **tx)
+    .await
+    .doing("ending a review")?;
+    Ok(())
+}
+
+/// The payment's row, its order's state and its oldest open review, for those outside.
+pub(crate) async fn view(
+    tx: &mut PgConnection,
+    payment: &Payment,
+    order_state: OrderState,
+) -> Result<PaymentView, StoreError> {
+    let review = sqlx::query_scalar!(
+        r#"-- review.oldest_open
+        SELECT id FROM review WHERE payment_id = $1 AND state = 'Open'
+        ORDER BY opened_at LIMIT 1"#,
+        payment.id.as_str(),
+    )
+    .fetch_optional(tx)
+    .await
+    .doing("looking for an open review")?;
+    let review = review.map(ReviewId::parse).transpose().map_err(|_| StoreError::Inconsistent {
+        table: "review",
+        column: "id",
+        row: payment.id.to_string(),
+    })?;
+    Ok(payment.view(order_state, review))
+}
+
+/// Gives confirmed money to its order, if the order can still be paid. The first wins, for ever.
+pub(crate) async fn apply_money(
+    tx: &mut PgTransaction<'_>,
+    payment: &Payment,
+    order: &mut LockedOrder,
+) -> Result<Effect, StoreError> {
+    if order.paid_by.is_some() {
+        return Ok(Effect::Surplus);
+    }
+    if !order.state.can_be_paid() {
+        return Ok(Effect::Late);
+    }
+    let id = &payment.id;
+    let updated = sqlx::query!(
+        r#"-- orders.pay
+        UPDATE customer_order
+        SET state = 'Paid', paid_by = $2, version = version + 1, updated_at = clock_timestamp()
+        WHERE id = $1 AND paid_by IS NULL AND state IN ('AwaitingPayment', 'Closing')"#,
+        order.id.as_str(),
+        id.as_str(),
+    )
+    .execute(&mut **tx)
+    .await
+    .doing("paying an order")?;
+    exactly_one("paying an order", &updated)?;
+    sell_reserved(tx, order).await?;
+    order.state = OrderState::Paid;
+    order.paid_by = Some(id.as_str().to_owned());
+    Ok(Effect::Applied)
+}
+
+/// What was reserved for the order is now sold, product by product in one order of locks.
+async fn sell_reserved(tx: &mut PgTransaction<'_>, order: &LockedOrder) -> Result<(), StoreError> {
+    sqlx::query!(
+        r#"-- stock.sell
+        WITH locked AS (
+            SELECT p.merchant_id, p.sku, i.quantity
+            FROM order_item i JOIN product p USING (merchant_id, sku)
+            WHERE i.order_id = $1
+            ORDER BY p.merchant_id, p.sku
+            FOR UPDATE OF p
+        )
+        UPDATE product p
+        SET reserved = p.reserved - locked.quantity, sold = p.sold + locked.quantity
+        FROM locked
+        WHERE p.merchant_id = locked.merchant_id AND p.sku = locked.sku"#,
+        order.id.as_str(),
+    )
+    .execute(&mut **tx)
+    .await
+    .doing("selling reserved stock")?;
+    if let Some(code) = &order.coupon_code {
+        let updated = sqlx::query!(
+            r#"-- coupon.use
+            UPDATE coupon SET reserved = reserved - 1, used = used + 1
+            WHERE merchant_id = $1 AND code = $2"#,
+            order.merchant_id,
+            code,
+        )
+        .execute(&mut **tx)
+        .await
+        .doing("using a coupon")?;
+        exactly_one("using a coupon", &updated)?;
+    }
+    Ok(())
+}
+
+/// Keeps a movement of money for ever.
+///
+/// Returns false when the same transaction is known already with another payment or amount.
+pub(crate) async fn insert_money_fact(
+    tx: &mut PgTransaction<'_>,
+    payment: &Payment,
+    money: &ConfirmedMoney,
+    disposition: &str,
+    record: &EventRecord<'_>,
+) -> Result<bool, StoreError> {
+    let inserted = sqlx::query!(
+        r#"-- money_fact.insert
+        INSERT INTO money_fact
+            (channel, account, transaction_id, payment_id, amount, currency, disposition,
+             event_id, source)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        ON CONFLICT (channel, account, transaction_id) DO NOTHING"#,
+        payment.intent.channel.as_str(),
+        payment.intent.account.as_str(),
+        money.transaction.as_str(),
+        payment.id.as_str(),
+        units(money.amount),
+        money.amount.currency().code(),
+        disposition,
+        record.id.as_str(),
+        record.actor,
+    )
+    .execute(&mut **tx)
+    .await
+    .doing("keeping a money fact")?;
+    Ok(inserted.rows_affected() == 1)
+}

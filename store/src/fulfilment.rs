@@ -1,0 +1,114 @@
+//! The order's side of handing goods over: claimed before the merchant is called, written down
+//! after. The merchant's own idempotency key makes the call itself happen once.
+
+use crate::Store;
+use crate::effects;
+use crate::error::{Doing, StoreError, exactly_one};
+use crate::payments::{LockedOrder, lock_order, lock_payment};
+use domain::{OrderState, PaymentIntent, PaymentView};
+use sqlx::PgTransaction;
+
+/// What came of asking to fulfil.
+#[derive(Clone, Debug)]
+pub enum FulfilClaim {
+    /// The goods are to be handed over, now or again with the same key.
+    Granted,
+    /// They were, or must not be. The row says which.
+    Found(PaymentView),
+}
+
+impl Store {
+    /// Claims Paid → Fulfilling for the payment whose money the order keeps.
+    ///
+    /// Twice is safe: an order that is Fulfilling is granted again, to the same payment.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn claim_fulfilment(
+        &self,
+        intent: &PaymentIntent,
+    ) -> Result<FulfilClaim, StoreError> {
+        let mut tx = self.pool.begin().await.doing("beginning to fulfil")?;
+        let mut order = must_lock(&mut tx, intent).await?;
+        let kept = order.paid_by.as_deref() == Some(intent.payment_id().as_str());
+        match order.state {
+            OrderState::Fulfilling if kept => Ok(FulfilClaim::Granted),
+            OrderState::Paid if kept => {
+                move_order(&mut tx, &mut order, OrderState::Fulfilling).await?;
+                tx.commit().await.doing("committing a claim to fulfil")?;
+                Ok(FulfilClaim::Granted)
+            }
+            _ => Ok(FulfilClaim::Found(view_of(&mut tx, intent, &order).await?)),
+        }
+    }
+
+    /// Writes down that the goods were handed over.
+    ///
+    /// Twice is safe: an order that is Fulfilled stays as it is.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn record_fulfilled(
+        &self,
+        intent: &PaymentIntent,
+    ) -> Result<PaymentView, StoreError> {
+        let mut tx = self.pool.begin().await.doing("beginning to record fulfilment")?;
+        let mut order = must_lock(&mut tx, intent).await?;
+        if order.state == OrderState::Fulfilling {
+            move_order(&mut tx, &mut order, OrderState::Fulfilled).await?;
+            let id = intent.payment_id();
+            sqlx::query!(
+                r#"-- payments.attended
+                UPDATE payment SET attend_by = NULL WHERE id = $1"#,
+                id.as_str(),
+            )
+            .execute(&mut *tx)
+            .await
+            .doing("ending a payment's watch")?;
+        }
+        let view = view_of(&mut tx, intent, &order).await?;
+        tx.commit().await.doing("committing fulfilment")?;
+        Ok(view)
+    }
+}
+
+async fn must_lock(
+    tx: &mut PgTransaction<'_>,
+    intent: &PaymentIntent,
+) -> Result<LockedOrder, StoreError> {
+    let missing = || StoreError::Missing { what: "order", id: intent.order.to_string() };
+    lock_order(tx, &intent.order).await?.ok_or_else(missing)
+}
+
+async fn view_of(
+    tx: &mut PgTransaction<'_>,
+    intent: &PaymentIntent,
+    order: &LockedOrder,
+) -> Result<PaymentView, StoreError> {
+    let id = intent.payment_id();
+    let missing = || StoreError::Missing { what: "payment", id: id.to_string() };
+    let payment = lock_payment(tx, &id).await?.ok_or_else(missing)?;
+    effects::view(tx, &payment, order.state).await
+}
+
+async fn move_order(
+    tx: &mut PgTransaction<'_>,
+    order: &mut LockedOrder,
+    to: OrderState,
+) -> Result<(), StoreError> {
+    let updated = sqlx::query!(
+        r#"-- orders.move
+        UPDATE customer_order
+        SET state = $3, version = version + 1, updated_at = clock_timestamp()
+        WHERE id = $1 AND state = $2"#,
+        order.id.as_str(),
+        order.state.as_str(),
+        to.as_str(),
+    )
+    .execute(&mut **tx)
+    .await
+    .doing("moving an order")?;
+    exactly_one("moving an order", &updated)?;
+    order.state = to;
+    Ok(())
+}

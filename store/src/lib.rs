@@ -1,0 +1,80 @@
+//! PostgreSQL: the only crate that runs SQL. Every transaction is short, holds no network call,
+//! and recognises itself when it is run again after a lost commit answer.
+//!
+//! Locks are always taken in one order: order, payment, stock by product.
+
+pub mod catalog;
+pub mod decisions;
+mod effects;
+pub mod error;
+pub mod fulfilment;
+pub mod migrate;
+pub mod orders;
+pub mod payments;
+pub mod reads;
+mod rows;
+pub mod settle_payment;
+
+pub use error::StoreError;
+
+use error::Doing;
+use sqlx::PgPool;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use std::str::FromStr;
+use std::time::Duration;
+
+/// How long one call waits for a free connection before PostgreSQL counts as unavailable.
+pub const ACQUIRE_LIMIT: Duration = Duration::from_secs(2);
+/// How long one statement may run, and how long it may wait for a lock.
+pub const STATEMENT_LIMIT_MS: u32 = 5_000;
+
+/// A pool of connections under one role. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Store {
+    pool: PgPool,
+}
+
+impl Store {
+    /// Prepares a pool; the first query connects, so that a process starts while PostgreSQL is
+    /// down and is ready once it is back.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] when the address cannot be read.
+    pub fn connect_lazy(url: &str, max_connections: u32) -> Result<Self, StoreError> {
+        let limit = STATEMENT_LIMIT_MS.to_string();
+        let options = PgConnectOptions::from_str(url)
+            .doing("reading the database address")?
+            .application_name("oncepay")
+            .options([("statement_timeout", limit.as_str()), ("lock_timeout", limit.as_str())]);
+        let pool = PgPoolOptions::new()
+            .max_connections(max_connections)
+            .acquire_timeout(ACQUIRE_LIMIT)
+            .connect_lazy_with(options);
+        Ok(Self { pool })
+    }
+
+    /// Whether PostgreSQL answers and its schema is at least the one this program was built for.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`], or [`StoreError::Missing`] for a migration not yet applied.
+    pub async fn ready(&self) -> Result<(), StoreError> {
+        let applied = sqlx::query_scalar!(
+            r#"-- ready
+            SELECT max(version) AS "version" FROM _sqlx_migrations WHERE success"#
+        )
+        .fetch_one(&self.pool)
+        .await
+        .doing("reading the schema's version")?;
+        let needed = migrate::newest_version();
+        if applied.unwrap_or(0) >= needed {
+            Ok(())
+        } else {
+            Err(StoreError::Missing { what: "migration", id: needed.to_string() })
+        }
+    }
+
+    /// Closes every connection; calls after it fail as unavailable.
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+}

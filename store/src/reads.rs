@@ -1,0 +1,206 @@
+//! What others may see. No lock, no write.
+
+use crate::Store;
+use crate::error::{Doing, StoreError};
+use crate::rows::{Payment, PaymentRow};
+use chrono::{DateTime, Utc};
+use domain::{ClaimToken, OrderId, OrderState, PaymentId, PaymentIntent, PaymentView, ReviewId};
+use serde_json::Value;
+
+/// Most reviews that one answer lists.
+pub const MAX_REVIEWS: i64 = 100;
+
+/// A payment with the intent that it fulfils.
+#[derive(Clone, Debug)]
+pub struct PaymentRecord {
+    pub intent: PaymentIntent,
+    pub view: PaymentView,
+    pub claim_token: Option<ClaimToken>,
+    /// The end of the last claim by PostgreSQL's clock, and that clock now, in milliseconds.
+    pub send_before_ms: Option<i64>,
+    pub now_ms: i64,
+}
+
+/// An order as its customer may see it.
+#[derive(Clone, Debug)]
+pub struct OrderRecord {
+    pub id: String,
+    pub merchant: String,
+    pub state: String,
+    pub currency: String,
+    pub goods_total: i64,
+    pub discount: i64,
+    pub freight: i64,
+    pub payable: i64,
+    pub coupon: Option<String>,
+    pub paid_by: Option<String>,
+    pub close_at: DateTime<Utc>,
+    pub created_at: DateTime<Utc>,
+    pub items: Vec<OrderItem>,
+    pub payments: Vec<OrderPayment>,
+}
+
+/// A line of an order at the price that was agreed.
+#[derive(Clone, Debug)]
+pub struct OrderItem {
+    pub sku: String,
+    pub name: String,
+    pub quantity: i32,
+    pub unit_price: i64,
+    pub line_total: i64,
+}
+
+/// One of the payments that were made for an order.
+#[derive(Clone, Debug)]
+pub struct OrderPayment {
+    pub id: String,
+    pub state: String,
+    pub created_at: DateTime<Utc>,
+}
+
+/// A review with what a person needs to decide it.
+#[derive(Clone, Debug)]
+pub struct ReviewRecord {
+    pub id: String,
+    pub payment: String,
+    pub merchant: String,
+    pub key: String,
+    pub order: String,
+    pub amount: i64,
+    pub currency: String,
+    pub channel: String,
+    pub account: String,
+    pub reference: String,
+    pub payment_state: String,
+    pub reason: String,
+    pub state: String,
+    pub version: i64,
+    pub opened_at: DateTime<Utc>,
+    pub ended_at: Option<DateTime<Utc>>,
+    pub choice: Option<Value>,
+    pub decided_by: Option<String>,
+}
+
+impl Store {
+    /// # Errors
+    /// [`StoreError`]. A payment that is not there is `None`.
+    pub async fn read_payment(&self, id: &PaymentId) -> Result<Option<PaymentRecord>, StoreError> {
+        let mut tx = self.pool.begin().await.doing("reading a payment")?;
+        let row = sqlx::query_as!(
+            PaymentRow,
+            r#"-- payments.read
+            SELECT id, merchant_id, idempotency_key, order_id, amount, currency, channel, account,
+                   payment_method, state, live, version, start_before, claim_token, first_sent_at,
+                   send_before, permits_used, not_found_at, action, pay_before, transaction_id,
+                   transaction_amount, transaction_currency, effect, failure_class,
+                   review_reason, clock_timestamp() AS "now!"
+            FROM payment WHERE id = $1"#,
+            id.as_str(),
+        )
+        .fetch_optional(&mut *tx)
+        .await
+        .doing("reading a payment")?;
+        let Some(row) = row else { return Ok(None) };
+        let payment = Payment::try_from(row)?;
+        let order_state = sqlx::query_scalar!(
+            r#"-- orders.state
+            SELECT state FROM customer_order WHERE id = $1"#,
+            payment.intent.order.as_str(),
+        )
+        .fetch_one(&mut *tx)
+        .await
+        .doing("reading an order's state")?;
+        let order_state = OrderState::parse(&order_state).ok_or(StoreError::Inconsistent {
+            table: "customer_order",
+            column: "state",
+            row: payment.intent.order.to_string(),
+        })?;
+        let view = crate::effects::view(&mut tx, &payment, order_state).await?;
+        let send_before_ms = payment.send_before.map(|at| at.0);
+        let (claim_token, now_ms) = (payment.claim_token, payment.now.0);
+        Ok(Some(PaymentRecord {
+            intent: payment.intent,
+            view,
+            claim_token,
+            send_before_ms,
+            now_ms,
+        }))
+    }
+
+    /// # Errors
+    /// [`StoreError`]. An order that is not there is `None`.
+    pub async fn read_order(&self, id: &OrderId) -> Result<Option<OrderRecord>, StoreError> {
+        let order = sqlx::query!(
+            r#"-- orders.read
+            SELECT id, merchant_id, state, currency, goods_total, discount, freight, payable,
+                   coupon_code, paid_by, close_at, created_at
+            FROM customer_order WHERE id = $1"#,
+            id.as_str(),
+        )
+        .fetch_optional(&self.pool)
+        .await
+        .doing("reading an order")?;
+        let Some(order) = order else { return Ok(None) };
+        let items = sqlx::query_as!(
+            OrderItem,
+            r#"-- order_item.read
+            SELECT sku, name, quantity, unit_price, line_total
+            FROM order_item WHERE order_id = $1 ORDER BY sku"#,
+            id.as_str(),
+        )
+        .fetch_all(&self.pool)
+        .await
+        .doing("reading an order's lines")?;
+        let payments = sqlx::query_as!(
+            OrderPayment,
+            r#"-- payments.of_order
+            SELECT id, state, created_at FROM payment WHERE order_id = $1 ORDER BY created_at"#,
+            id.as_str(),
+        )
+        .fetch_all(&self.pool)
+        .await
+        .doing("reading an order's payments")?;
+        Ok(Some(OrderRecord {
+            id: order.id,
+            merchant: order.merchant_id,
+            state: order.state,
+            currency: order.currency,
+            goods_total: order.goods_total,
+            discount: order.discount,
+            freight: order.freight,
+            payable: order.payable,
+            coupon: order.coupon_code,
+            paid_by: order.paid_by,
+            close_at: order.close_at,
+            created_at: order.created_at,
+            items,
+            payments,
+        }))
+    }
+
+    /// One review, or the open ones, oldest first, at most [`MAX_REVIEWS`].
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn read_reviews(
+        &self,
+        id: Option<&ReviewId>,
+    ) -> Result<Vec<ReviewRecord>, StoreError> {
+        sqlx::query_as!(
+            ReviewRecord,
+            r#"-- review.read
+            SELECT r.id, r.payment_id AS payment, p.merchant_id AS merchant,
+                   p.idempotency_key AS key, p.order_id AS "order", p.amount, p.currency,
+                   p.channel, p.account, p.reference, p.state AS payment_state, r.reason, r.state,
+                   r.version, r.opened_at, r.ended_at, r.choice, r.decided_by
+            FROM review r JOIN payment p ON p.id = r.payment_id
+            WHERE ($1::text IS NULL AND r.state = 'Open') OR r.id = $1
+            ORDER BY r.opened_at LIMIT $2"#,
+            id.map(ReviewId::as_str),
+            MAX_REVIEWS,
+        )
+        .fetch_all(&self.pool)
+        .await
+        .doing("reading reviews")
+    }
+}

@@ -1,0 +1,347 @@
+//! One payment, from its intent to its end: decide, perform, apply.
+//!
+//! [`PaymentWorkflow::run`] asks the row what to do next ([`domain::PaymentView::next_action`]),
+//! has it done by an activity, takes the row that comes back, and asks again. It never charges but
+//! through the activity `charge`, which never sends but under a claim in the row. A run may be
+//! terminated, reset or started anew at any point: the next run begins with the row.
+
+pub mod messages;
+pub mod options;
+mod words;
+
+use crate::contract::PaymentActivities;
+use crate::ids;
+use crate::raw;
+use domain::{
+    Action, Actor, ClaimToken, Facts, PaymentEvent, PaymentIntent, PaymentView, Policy, Proven,
+    UnixMillis,
+};
+use messages::{
+    ChargeInput, DecideInput, DecideOutput, DecideReview, FulfilInput, LookupInput, News,
+    PaymentResult, PersistInput, Refusal, code,
+};
+use std::pin::pin;
+use std::time::{Duration, SystemTime};
+use temporalio_common::data_converters::RawValue;
+use temporalio_common::error::{ActivityExecutionError, ApplicationFailure, IncomingError};
+use temporalio_macros::{workflow, workflow_methods};
+use temporalio_workflow::{
+    SyncWorkflowContext, WaitConditionOptions, WorkflowCancellationToken, WorkflowContext,
+    WorkflowContextView, WorkflowResult, WorkflowTermination, select,
+};
+
+type HandlerError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The owner of one payment: nobody else talks to its channel or fulfils it.
+#[workflow]
+pub struct PaymentWorkflow {
+    intent: Result<PaymentIntent, Refusal>,
+    start_before: UnixMillis,
+    view: Option<PaymentView>,
+    policy: Option<Policy>,
+    /// An answer of the channel that is in history and not yet in the row.
+    unsettled: Option<News>,
+    proven: Option<Proven>,
+    /// Lookups and repeated charges since the payment came into its present state.
+    rungs_done: u32,
+    /// Somebody wrote to the row, or asks to look again now.
+    woken: bool,
+}
+
+#[workflow_methods]
+impl PaymentWorkflow {
+    #[init]
+    pub fn new(ctx: &WorkflowContextView, input: RawValue) -> Self {
+        let started = ctx.start_time().unwrap_or(SystemTime::UNIX_EPOCH);
+        Self {
+            intent: read_intent(ctx.workflow_id(), &input),
+            start_before: unix_millis(started).after(messages::START_WITHIN),
+            view: None,
+            policy: None,
+            unsettled: None,
+            proven: None,
+            rungs_done: 0,
+            woken: false,
+        }
+    }
+
+    /// Runs until nothing is left to do. Completes whatever the business outcome is; fails, with a
+    /// typed code, only when nothing was recorded.
+    #[run(name = "PaymentWorkflow")]
+    pub async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<PaymentResult> {
+        let intent = ctx.state(|s| s.intent.clone()).map_err(refused)?;
+        charge(ctx, &intent).await?;
+        loop {
+            match next_action(ctx) {
+                Action::Charge { wait } => {
+                    pause(ctx, Some(wait)).await;
+                    charge(ctx, &intent).await?;
+                }
+                Action::Lookup { wait, .. } => {
+                    pause(ctx, Some(wait)).await;
+                    lookup(ctx, &intent).await?;
+                }
+                Action::Settle { event, token } => settle(ctx, &intent, event, token).await?,
+                Action::AskPerson { lookup_after } => {
+                    let woken = pause(ctx, lookup_after).await;
+                    if lookup_after.is_some() && !woken {
+                        lookup(ctx, &intent).await?;
+                    }
+                }
+                Action::Fulfil => fulfil(ctx, &intent).await?,
+                Action::Done => break,
+            }
+        }
+        let own = WaitConditionOptions::builder()
+            .cancellation_token(WorkflowCancellationToken::new())
+            .build();
+        ctx.wait_condition_with_options(|_| ctx.all_handlers_finished(), own).await?;
+        let view = ctx.state(|s| s.view.clone()).ok_or_else(no_view)?;
+        Ok(PaymentResult { intent: intent.to_json(), payment: view })
+    }
+
+    /// Look at the row again, now. Whoever wrote to it sends this; its argument is not read.
+    #[signal(name = "wake")]
+    pub fn wake(&mut self, _ctx: &mut SyncWorkflowContext<Self>, _input: RawValue) {
+        self.woken = true;
+    }
+
+    /// A person's decision about an open review of this payment.
+    #[update(name = "decide_review")]
+    pub async fn decide_review(
+        ctx: &mut WorkflowContext<Self>,
+        input: RawValue,
+    ) -> Result<DecideOutput, HandlerError> {
+        let decision: DecideReview = raw::parse(&input)?;
+        let intent = ctx.state(|s| s.intent.clone()).map_err(|refusal| refusal.message)?;
+        let input = DecideInput { intent, decision };
+        let output =
+            ctx.execute_activity(PaymentActivities::decide_review, input, options::row()).await?;
+        if let Some(view) = output.view() {
+            adopt(ctx, view);
+            ctx.state_mut(|s| s.woken = true);
+        }
+        Ok(output)
+    }
+
+    #[update_validator(decide_review)]
+    fn can_decide(&self, _ctx: &WorkflowContextView, input: &RawValue) -> Result<(), HandlerError> {
+        let _: DecideReview = raw::parse(input)?;
+        self.intent.as_ref().map(|_| ()).map_err(|refusal| refusal.message.clone().into())
+    }
+
+    /// The payment as this run knows it; the row is the truth.
+    #[query(name = "payment")]
+    pub fn payment(&self, _ctx: &WorkflowContextView) -> Option<PaymentView> {
+        self.view.clone()
+    }
+}
+
+/// Record, claim, send, settle. Refusals of the intent end the run: nothing was recorded.
+async fn charge(
+    ctx: &mut WorkflowContext<PaymentWorkflow>,
+    intent: &PaymentIntent,
+) -> WorkflowResult<()> {
+    let start_before = ctx.state(|s| s.start_before);
+    let input = ChargeInput { intent: intent.clone(), start_before };
+    let output = ctx
+        .execute_activity(PaymentActivities::charge, input, options::charge())
+        .await
+        .map_err(activity_refused)?;
+    adopt(ctx, &output.view);
+    ctx.state_mut(|s| {
+        s.rungs_done += 1;
+        s.proven = None;
+        s.unsettled = output.unsettled;
+        // The first answer's policy stays: configuration does not change under a run.
+        if s.policy.is_none() {
+            s.policy = output.policy;
+            s.rungs_done = 0;
+        }
+    });
+    let unsettled = ctx.state_mut(|s| s.unsettled.take());
+    match unsettled {
+        Some(news) => persist(ctx, intent, news).await,
+        None => Ok(()),
+    }
+}
+
+async fn lookup(
+    ctx: &mut WorkflowContext<PaymentWorkflow>,
+    intent: &PaymentIntent,
+) -> WorkflowResult<()> {
+    let start_before = ctx.state(|s| s.start_before);
+    let input = LookupInput { intent: intent.clone(), start_before };
+    let output = ctx.execute_activity(PaymentActivities::lookup, input, options::lookup()).await?;
+    ctx.state_mut(|s| {
+        s.rungs_done += 1;
+        s.proven = output.proven;
+    });
+    adopt(ctx, &output.view);
+    Ok(())
+}
+
+async fn settle(
+    ctx: &mut WorkflowContext<PaymentWorkflow>,
+    intent: &PaymentIntent,
+    event: PaymentEvent,
+    token: Option<ClaimToken>,
+) -> WorkflowResult<()> {
+    ctx.state_mut(|s| s.proven = None);
+    let news = News { event, actor: Actor::Workflow, token, exchange: None };
+    persist(ctx, intent, news).await
+}
+
+async fn persist(
+    ctx: &mut WorkflowContext<PaymentWorkflow>,
+    intent: &PaymentIntent,
+    news: News,
+) -> WorkflowResult<()> {
+    let start_before = ctx.state(|s| s.start_before);
+    if matches!(news.event, PaymentEvent::MoneyConfirmed { .. }) {
+        ctx.set_current_details(words::PAID_NOT_YET_WRITTEN);
+    }
+    let input = PersistInput { intent: intent.clone(), start_before, news };
+    let output = ctx.execute_activity(PaymentActivities::persist, input, options::row()).await?;
+    adopt(ctx, &output.view);
+    Ok(())
+}
+
+/// The first attempt runs inside this workflow task; whatever becomes of it, the merchant's own
+/// idempotency key makes another one harmless.
+async fn fulfil(
+    ctx: &mut WorkflowContext<PaymentWorkflow>,
+    intent: &PaymentIntent,
+) -> WorkflowResult<()> {
+    let input = FulfilInput { intent: intent.clone() };
+    let inline = ctx
+        .execute_local_activity(PaymentActivities::fulfil, input.clone(), options::fulfil_inline())
+        .await;
+    let output = match inline {
+        Ok(output) => output,
+        Err(_) => {
+            ctx.set_current_details(words::PAID_FULFILLING);
+            ctx.execute_activity(PaymentActivities::fulfil, input, options::fulfil()).await?
+        }
+    };
+    adopt(ctx, &output.view);
+    Ok(())
+}
+
+/// Takes the row as it now is. An answer that was on its way while a newer one came is dropped.
+fn adopt(ctx: &WorkflowContext<PaymentWorkflow>, view: &PaymentView) {
+    ctx.state_mut(|s| {
+        let known = s.view.as_ref();
+        if known.is_some_and(|known| known.version > view.version) {
+            return;
+        }
+        if known.is_none_or(|known| known.state.name() != view.state.name()) {
+            s.rungs_done = 0;
+            s.proven = None;
+        }
+        s.view = Some(view.clone());
+    });
+}
+
+fn next_action(ctx: &WorkflowContext<PaymentWorkflow>) -> Action {
+    let now = ctx.workflow_time().unwrap_or(SystemTime::UNIX_EPOCH);
+    let action = ctx.state(|s| {
+        let (Some(view), Some(policy)) = (&s.view, &s.policy) else {
+            // Without a policy the payment had ended when this run began.
+            return s.view.as_ref().map_or(Action::Done, words::without_policy);
+        };
+        let facts = Facts {
+            policy,
+            rungs_done: s.rungs_done,
+            proven: s.proven.as_ref(),
+            now: unix_millis(now),
+        };
+        view.next_action(&facts)
+    });
+    if let Some(text) = words::details(&action, unix_millis(now)) {
+        ctx.set_current_details(text);
+    }
+    action
+}
+
+/// Waits for the time, or without end, or until somebody writes to the row. One timer at a time,
+/// and its token is cancelled when it loses.
+async fn pause(ctx: &mut WorkflowContext<PaymentWorkflow>, wait: Option<Duration>) -> bool {
+    if wait == Some(Duration::ZERO) {
+        return false;
+    }
+    let token = WorkflowCancellationToken::new();
+    let own = WaitConditionOptions::builder()
+        .cancellation_token(WorkflowCancellationToken::new())
+        .build();
+    {
+        let mut woken = pin!(ctx.wait_condition_with_options(|s| s.woken, own));
+        match wait {
+            None => {
+                let _ = woken.await;
+            }
+            Some(wait) => {
+                let why = "look again, or wake me";
+                let mut timer = pin!(ctx.timer(options::timer(wait, &token, why)));
+                select! {
+                    _ = woken => {},
+                    _ = timer => {},
+                }
+            }
+        }
+    }
+    token.cancel();
+    ctx.state_mut(|s| std::mem::take(&mut s.woken))
+}
+
+fn read_intent(workflow_id: &str, input: &RawValue) -> Result<PaymentIntent, Refusal> {
+    let invalid = |field: Option<String>, message: String| Refusal {
+        code: code::INVALID_INPUT.to_owned(),
+        message,
+        field,
+        payment: None,
+    };
+    let value = raw::parse_json(input).map_err(|message| invalid(None, message))?;
+    let intent = PaymentIntent::from_json(&value)
+        .map_err(|error| invalid(error.field(), error.to_string()))?;
+    let expected = ids::payment(&intent.merchant, &intent.key);
+    if workflow_id == expected {
+        Ok(intent)
+    } else {
+        Err(Refusal {
+            code: code::WORKFLOW_ID_MISMATCH.to_owned(),
+            message: format!("this intent's workflow id is {expected:?}"),
+            field: None,
+            payment: None,
+        })
+    }
+}
+
+/// The failure of a run that recorded nothing: its type is the code, its details are the refusal.
+fn refused(refusal: Refusal) -> WorkflowTermination {
+    let failure = ApplicationFailure::builder(refusal.message.clone())
+        .type_name(refusal.code.clone())
+        .non_retryable(true)
+        .details(refusal)
+        .build();
+    WorkflowTermination::failed_application(failure)
+}
+
+/// A refusal by an activity becomes the run's own, with the same code and details.
+fn activity_refused(error: ActivityExecutionError) -> WorkflowTermination {
+    if let Some(IncomingError::Application(failure)) = error.reason()
+        && let Ok(Some(refusal)) = failure.details::<Refusal>()
+    {
+        return refused(refusal);
+    }
+    error.into()
+}
+
+fn no_view() -> WorkflowTermination {
+    WorkflowTermination::failed_application(ApplicationFailure::new("the payment has no row"))
+}
+
+fn unix_millis(time: SystemTime) -> UnixMillis {
+    let elapsed = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    UnixMillis(i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX))
+}
