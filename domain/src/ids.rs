@@ -202,11 +202,11 @@ impl ReviewId {
 }
 
 impl ClaimToken {
-    /// A run and an attempt of the activity in it: unique among all that ever claim.
+    /// A run and which attempt of which activity in it: unique among all that ever claim.
     #[must_use]
-    pub fn of(run_id: &str, attempt: u32) -> Self {
-        let run: String = run_id.chars().filter(char::is_ascii_graphic).take(48).collect();
-        Self(format!("{run}#{attempt}"))
+    pub fn of(run_id: &str, sender: impl fmt::Display) -> Self {
+        let token = format!("{run_id}#{sender}");
+        Self(token.chars().filter(char::is_ascii_graphic).take(MAX_FOREIGN_ID_LEN).collect())
     }
 }
 

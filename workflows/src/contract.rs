@@ -1,5 +1,11 @@
 //! The side effects that workflows need. Each is implemented under the same name in `activities`.
 
+#![expect(
+    clippy::missing_errors_doc,
+    clippy::needless_pass_by_value,
+    reason = "declarations: the bodies are elsewhere, and the macro takes inputs by value"
+)]
+
 use crate::payment::messages::{
     ChargeInput, ChargeOutput, DecideInput, DecideOutput, FulfilInput, LookupInput, LookupOutput,
     PersistInput, RowOutput,

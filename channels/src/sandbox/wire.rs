@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// An account as it is set up. The sandbox reads the same list and ignores what is only for us.
 #[derive(Debug, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "the capabilities are independent of each other")]
 pub(super) struct AccountSettings {
     pub account: String,
     pub secret: secrecy::SecretString,

@@ -91,11 +91,8 @@ fn a_proof_leads_to_another_charge_only_where_safe_and_in_time() {
 #[test]
 fn goods_leave_only_for_money_that_paid_the_order() {
     let policy = policy(true, true, true);
-    let money = match crate::state_page::states().into_iter().find_map(|(_, s)| s.money().cloned())
-    {
-        Some(money) => money,
-        None => unreachable!("an example holds money"),
-    };
+    let example = crate::state_page::states().into_iter().find_map(|(_, s)| s.money().cloned());
+    let money = example.expect("an example holds money");
     let mut paid = view(PaymentState::Persisted { money: money.clone(), effect: Effect::Applied });
     paid.order_state = OrderState::Paid;
     assert_eq!(paid.next_action(&facts(&policy, 0)), Action::Fulfil);

@@ -5,6 +5,13 @@
 //! through the activity `charge`, which never sends but under a claim in the row. A run may be
 //! terminated, reset or started anew at any point: the next run begins with the row.
 
+#![expect(
+    clippy::missing_errors_doc,
+    clippy::must_use_candidate,
+    clippy::needless_pass_by_value,
+    reason = "the signatures of a workflow's methods are the macro's"
+)]
+
 pub mod messages;
 pub mod options;
 mod words;
@@ -217,12 +224,11 @@ async fn fulfil(
     let inline = ctx
         .execute_local_activity(PaymentActivities::fulfil, input.clone(), options::fulfil_inline())
         .await;
-    let output = match inline {
-        Ok(output) => output,
-        Err(_) => {
-            ctx.set_current_details(words::PAID_FULFILLING);
-            ctx.execute_activity(PaymentActivities::fulfil, input, options::fulfil()).await?
-        }
+    let output = if let Ok(output) = inline {
+        output
+    } else {
+        ctx.set_current_details(words::PAID_FULFILLING);
+        ctx.execute_activity(PaymentActivities::fulfil, input, options::fulfil()).await?
     };
     adopt(ctx, &output.view);
     Ok(())

@@ -1,0 +1,197 @@
+//! Ask the channel what happened, by our reference.
+
+use crate::charge::millis;
+use crate::{PaymentActivities, failure};
+use channels::Channel;
+use domain::channel::{CloseAnswer, LookupAnswer, LookupKind};
+use domain::{
+    Actor, ClaimToken, ConfirmedMoney, Exchange, NotExecutedProof, Operation, PaymentEvent,
+    PaymentIntent, PaymentState, PaymentView, Proven, UnixMillis, UnknownReason,
+};
+use std::time::Instant;
+use store::reads::PaymentRecord;
+use store::settle_payment::{Confirmation, NotFound};
+use temporalio_sdk::activities::ActivityError;
+use workflows::payment::messages::LookupOutput;
+
+/// Looks a payment up and settles what the channel says.
+///
+/// Twice is safe: a lookup changes nothing at the channel, and the same news is one event.
+pub(crate) async fn lookup(
+    activities: &PaymentActivities,
+    intent: &PaymentIntent,
+    start_before: UnixMillis,
+) -> Result<LookupOutput, ActivityError> {
+    let id = intent.payment_id();
+    let record = activities.store.read_payment(&id).await.map_err(|e| failure::store(&id, &e))?;
+    let Some(record) = record else {
+        return Err(failure::again("row_missing", format!("payment {id} has no row")));
+    };
+    let Some(channel) = activities.channels.get(intent.channel, &intent.account) else {
+        let message = format!("account {} is not set up", intent.account);
+        return Err(failure::again("account_missing", message));
+    };
+    let can_look_up = channel.capabilities().lookup.is_some();
+    if record.view.state.is_final() || !can_look_up || record.claim_token.is_none() {
+        return Ok(LookupOutput { view: record.view, proven: None });
+    }
+    Asked { activities, intent, start_before, channel, record }.look_up().await
+}
+
+/// One lookup under way. `record` was read before the channel is asked, so that whatever it proves
+/// is proved about this claim, at the earliest at this time of PostgreSQL's clock.
+struct Asked<'a> {
+    activities: &'a PaymentActivities,
+    intent: &'a PaymentIntent,
+    start_before: UnixMillis,
+    channel: &'a Channel,
+    record: PaymentRecord,
+}
+
+impl Asked<'_> {
+    async fn look_up(&self) -> Result<LookupOutput, ActivityError> {
+        let started = Instant::now();
+        let answer = self.channel.lookup(&self.intent.reference(1)).await;
+        let exchange = |outcome: &str| self.exchange(Operation::Lookup, started, outcome);
+        let (event, outcome) = match answer {
+            LookupAnswer::Succeeded { transaction, amount } => {
+                let money = ConfirmedMoney { transaction, amount };
+                (PaymentEvent::MoneyConfirmed { money }, "succeeded")
+            }
+            LookupAnswer::Failed { class, code } => {
+                (PaymentEvent::Declined { class, code }, "declined")
+            }
+            LookupAnswer::Closed => (PaymentEvent::ClosedAtChannel, "closed"),
+            LookupAnswer::Open { .. } if self.payer_is_late() => return self.close().await,
+            LookupAnswer::Open { .. } => {
+                return self.nothing_new(&exchange("open"), NotFound::No).await;
+            }
+            LookupAnswer::NotFound => return self.not_found(&exchange("not_found")).await,
+            LookupAnswer::Unknown { why } => {
+                return self.nothing_new(&exchange(unknown_word(why)), NotFound::No).await;
+            }
+        };
+        let view = self.settle(event, Actor::Lookup, &exchange(outcome)).await?;
+        Ok(LookupOutput { view, proven: None })
+    }
+
+    /// "Not found" proves something only where lookups are complete, and after the last request
+    /// that may have been sent has had the channel's grace to arrive.
+    async fn not_found(&self, exchange: &Exchange) -> Result<LookupOutput, ActivityError> {
+        let capabilities = self.channel.capabilities();
+        let complete = capabilities.lookup == Some(LookupKind::Complete);
+        let settled_down = self
+            .record
+            .send_before_ms
+            .is_some_and(|end| self.record.now_ms >= end + millis(capabilities.grace));
+        if !complete || !settled_down {
+            return self.nothing_new(exchange, NotFound::No).await;
+        }
+        if self.payer_is_late() {
+            let event = PaymentEvent::ClosedAtChannel;
+            let view = self.settle(event, Actor::Lookup, exchange).await?;
+            return Ok(LookupOutput { view, proven: None });
+        }
+        let asked = self.nothing_new(exchange, NotFound::Complete).await?;
+        let open = matches!(
+            asked.view.state,
+            PaymentState::Processing { .. }
+                | PaymentState::Unknown
+                | PaymentState::ManualReview { .. }
+        );
+        let proven = self
+            .record
+            .claim_token
+            .clone()
+            .filter(|_| open)
+            .map(|token| Proven { proof: NotExecutedProof::LookupAfterGrace, token });
+        Ok(LookupOutput { proven, ..asked })
+    }
+
+    /// Whether the payer was shown how to pay, and may no more.
+    fn payer_is_late(&self) -> bool {
+        match &self.record.view.state {
+            PaymentState::AwaitingPayer { pay_before, .. } => {
+                self.record.now_ms >= pay_before.0 + millis(self.channel.capabilities().grace)
+            }
+            _ => false,
+        }
+    }
+
+    async fn close(&self) -> Result<LookupOutput, ActivityError> {
+        let started = Instant::now();
+        let (event, outcome) = match self.channel.close(&self.intent.reference(1)).await {
+            CloseAnswer::Closed => (PaymentEvent::ClosedAtChannel, "closed"),
+            CloseAnswer::Succeeded { transaction, amount } => {
+                let money = ConfirmedMoney { transaction, amount };
+                (PaymentEvent::MoneyConfirmed { money }, "succeeded")
+            }
+            CloseAnswer::Unknown { why } => {
+                let exchange = self.exchange(Operation::Close, started, unknown_word(why));
+                return self.nothing_new(&exchange, NotFound::No).await;
+            }
+        };
+        let exchange = self.exchange(Operation::Close, started, outcome);
+        let view = self.settle(event, Actor::Close, &exchange).await?;
+        Ok(LookupOutput { view, proven: None })
+    }
+
+    fn exchange(&self, operation: Operation, started: Instant, outcome: &str) -> Exchange {
+        Exchange {
+            operation,
+            started_at: UnixMillis(self.record.now_ms),
+            duration_ms: millis(started.elapsed()),
+            outcome: outcome.to_owned(),
+            transaction: None,
+        }
+    }
+
+    async fn settle(
+        &self,
+        event: PaymentEvent,
+        actor: Actor,
+        exchange: &Exchange,
+    ) -> Result<PaymentView, ActivityError> {
+        let confirmation = Confirmation {
+            intent: self.intent,
+            start_before: self.start_before,
+            event,
+            actor: &actor,
+            token: self.token(),
+            exchange: Some(exchange),
+        };
+        let settled = self.activities.store.settle(&confirmation).await;
+        Ok(settled.map_err(|error| failure::store(&self.intent.payment_id(), &error))?.view)
+    }
+
+    async fn nothing_new(
+        &self,
+        exchange: &Exchange,
+        not_found: NotFound,
+    ) -> Result<LookupOutput, ActivityError> {
+        let recorded = self
+            .activities
+            .store
+            .record_exchange(self.intent, self.token(), exchange, not_found)
+            .await;
+        let view = recorded.map_err(|error| failure::store(&self.intent.payment_id(), &error))?;
+        Ok(LookupOutput { view, proven: None })
+    }
+
+    fn token(&self) -> Option<&ClaimToken> {
+        self.record.claim_token.as_ref()
+    }
+}
+
+/// The word for an outcome that is not known, on the record of the exchange.
+pub(crate) fn unknown_word(why: UnknownReason) -> &'static str {
+    match why {
+        UnknownReason::TimedOut => "timed_out",
+        UnknownReason::ConnectionLost => "connection_lost",
+        UnknownReason::ChannelError => "channel_error",
+        UnknownReason::Unreadable => "unreadable",
+        UnknownReason::BadSignature => "bad_signature",
+        UnknownReason::ReferenceKnown => "reference_known",
+        UnknownReason::SenderLost => "sender_lost",
+    }
+}

@@ -1,0 +1,85 @@
+//! The accounts of this channel: what each may do, and the secret it signs with.
+//!
+//! Read once at the start. A bad list stops the start; nothing here ever shows a secret.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+use crate::sign::Key;
+
+const MAX_ACCOUNTS: usize = 100;
+const MAX_NAME_LEN: usize = 64;
+/// An HMAC-SHA256 key shorter than 16 bytes could be guessed; longer than its block adds nothing.
+const SECRET_LEN: std::ops::RangeInclusive<usize> = 16..=64;
+
+/// One account and what the channel promises it.
+pub struct Account {
+    pub name: String,
+    pub key: Key,
+    pub idempotent: bool,
+    pub lookup: bool,
+    pub refuses_known_reference: bool,
+}
+
+pub struct Accounts(HashMap<String, Arc<Account>>);
+
+impl Accounts {
+    pub fn read(file: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(file)
+            .with_context(|| format!("cannot read the accounts file {}", file.display()))?;
+        Self::parse(&text).with_context(|| format!("in the accounts file {}", file.display()))
+    }
+
+    pub fn parse(text: &str) -> Result<Self> {
+        let list: Vec<Value> = serde_json::from_str(text).context("not a JSON list of accounts")?;
+        ensure!((1..=MAX_ACCOUNTS).contains(&list.len()), "1 to {MAX_ACCOUNTS} accounts are taken");
+        let mut accounts = HashMap::new();
+        for (index, entry) in list.iter().enumerate() {
+            let account =
+                Account::parse(entry).with_context(|| format!("account {}", index + 1))?;
+            let name = account.name.clone();
+            if accounts.insert(name.clone(), Arc::new(account)).is_some() {
+                bail!("account {}: field `account`: {name} is there twice", index + 1);
+            }
+        }
+        Ok(Self(accounts))
+    }
+
+    pub fn get(&self, name: &str) -> Option<Arc<Account>> {
+        self.0.get(name).cloned()
+    }
+}
+
+impl Account {
+    fn parse(entry: &Value) -> Result<Self> {
+        let name = text(entry, "account")?;
+        let printable = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.".contains(&b));
+        ensure!(
+            printable && (1..=MAX_NAME_LEN).contains(&name.len()),
+            "field `account`: must be 1 to {MAX_NAME_LEN} characters of A-Z, a-z, 0-9, _, - and ."
+        );
+        // The cause is left out: it would show a part of the secret.
+        let secret = hex::decode(text(entry, "secret")?).ok();
+        let secret = secret.filter(|secret| SECRET_LEN.contains(&secret.len()));
+        let secret = secret.context("field `secret`: must be 16 to 64 bytes in hex")?;
+        Ok(Self {
+            name: name.to_owned(),
+            key: Key::new(&secret),
+            idempotent: flag(entry, "idempotent")?,
+            lookup: flag(entry, "lookup")?,
+            refuses_known_reference: flag(entry, "refuses_known_reference")?,
+        })
+    }
+}
+
+fn text<'a>(entry: &'a Value, field: &str) -> Result<&'a str> {
+    entry[field].as_str().with_context(|| format!("field `{field}`: must be a string"))
+}
+
+fn flag(entry: &Value, field: &str) -> Result<bool> {
+    entry[field].as_bool().with_context(|| format!("field `{field}`: must be true or false"))
+}
