@@ -1,78 +1,99 @@
-//! What a tester may ask: plan faults, let a payer pay, see the truth.
+//! The channel's port: its protocol, its truth, and the administration that tests use.
+//!
+//! The administration asks for no signature. It never takes a charge away.
 
-use crate::Sandbox;
-use crate::faults::{MAX_FAULTS, Planned};
-use crate::ledger::Status;
-use axum::Json;
-use axum::body::Bytes;
-use axum::extract::{Path, Query, State};
-use axum::http::StatusCode;
-use serde::Deserialize;
-use serde_json::{Value, json};
 use std::sync::Arc;
 
-type Answer = (StatusCode, Json<Value>);
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use chrono::Utc;
+use serde_json::{Value, json};
 
-fn error(status: StatusCode, message: impl std::fmt::Display) -> Answer {
-    (status, Json(json!({ "error": message.to_string() })))
+use crate::answer::Answer;
+use crate::app::App;
+use crate::books::Event;
+use crate::channel::{self, MAX_BODY_BYTES, object};
+use crate::charge::Status;
+use crate::perform::not_found;
+use crate::sign::fresh_id;
+use crate::truth;
+
+type Shared = State<Arc<App>>;
+
+pub fn routes(app: Arc<App>) -> Router {
+    Router::new()
+        .route("/healthz", get(|| async { "ok" }))
+        .route("/v1/charges", post(channel::charge))
+        .route("/v1/charges/{reference}", get(channel::lookup))
+        .route("/v1/charges/{reference}/close", post(channel::close))
+        .route("/truth", get(truth::show))
+        .route("/admin/faults", post(add_fault).get(list_faults).delete(clear_faults))
+        .route("/admin/reset", post(clear_faults))
+        .route("/admin/pay/{account}/{reference}", post(pay))
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .with_state(app)
 }
 
-pub(crate) async fn add(State(sandbox): State<Arc<Sandbox>>, body: Bytes) -> Answer {
-    let planned: Planned = match serde_json::from_slice(&body) {
-        Ok(planned) => planned,
-        Err(why) => return error(StatusCode::BAD_REQUEST, why),
+async fn add_fault(State(app): Shared, body: Bytes) -> Response {
+    let added = serde_json::from_slice(&body)
+        .map_err(|error| error.to_string())
+        .and_then(|wanted| app.faults().add(wanted).map_err(str::to_owned));
+    let answer = match added {
+        Ok(id) => Answer::ok("added", json!({ "id": id })).status(201),
+        Err(rule) => Answer::error(400, "invalid_fault", &rule),
     };
-    if let Some(id) = sandbox.faults.add(planned) {
-        return (StatusCode::CREATED, Json(json!({ "id": id })));
-    }
-    let message = format!(
-        "at most {MAX_FAULTS} faults wait; times is at least 1; waits are at most 120000 ms; \
-         statuses are 400 to 599"
-    );
-    error(StatusCode::BAD_REQUEST, message)
+    answer.send(None, "")
 }
 
-pub(crate) async fn list(State(sandbox): State<Arc<Sandbox>>) -> Json<Value> {
-    Json(json!({ "faults": sandbox.faults.list() }))
+async fn list_faults(State(app): Shared) -> Json<Value> {
+    Json(json!({ "faults": app.faults().list() }))
 }
 
-pub(crate) async fn clear(State(sandbox): State<Arc<Sandbox>>) -> StatusCode {
-    sandbox.faults.clear();
+async fn clear_faults(State(app): Shared) -> StatusCode {
+    app.faults().clear();
     StatusCode::NO_CONTENT
 }
 
-/// Forgets the faults. The ledger is never emptied.
-pub(crate) async fn reset(State(sandbox): State<Arc<Sandbox>>) -> StatusCode {
-    sandbox.faults.clear();
-    StatusCode::NO_CONTENT
+/// The payer of an open charge pays. As a task: a client that leaves does not stop it.
+async fn pay(State(app): Shared, Path((account, reference)): Path<(String, String)>) -> Response {
+    let task = tokio::spawn(async move { paid(&app, account, reference).await });
+    let answer = task.await.unwrap_or_else(|error| {
+        tracing::error!(%error, "a payment ended in a panic");
+        Answer::error(500, "internal_error", "the sandbox has a mistake")
+    });
+    answer.send(None, "")
 }
 
-/// The payer does what an open charge asks for.
-pub(crate) async fn pay(
-    State(sandbox): State<Arc<Sandbox>>,
-    Path((account, reference)): Path<(String, String)>,
-) -> Answer {
-    let mut books = sandbox.ledger.lock();
-    match books.find(&account, &reference).first().map(|charge| charge.status) {
-        Some(Status::Open) => {
-            books.pay(&account, &reference);
-            (StatusCode::OK, Json(json!({ "paid": true })))
+async fn paid(app: &App, account: String, reference: String) -> Answer {
+    let _held = app.lock(&account, &reference).await;
+    let now = Utc::now();
+    let open = {
+        let books = app.books();
+        let known = books.under(&account, &reference);
+        let Some(charge) =
+            known.iter().find(|charge| charge.status == Status::Open).or(known.first())
+        else {
+            return not_found();
+        };
+        if charge.status_at(now) != Status::Open {
+            let refusal = Answer::error(409, "not_open", "the payer cannot pay this charge");
+            return refusal.with("charge", object(charge, known.len()).into_value());
         }
-        Some(_) => error(StatusCode::CONFLICT, "the charge is not open"),
-        None => error(StatusCode::NOT_FOUND, "there is no such charge"),
-    }
-}
-
-#[derive(Deserialize)]
-pub(crate) struct Wanted {
-    account: Option<String>,
-    reference: Option<String>,
-}
-
-pub(crate) async fn truth(
-    State(sandbox): State<Arc<Sandbox>>,
-    Query(wanted): Query<Wanted>,
-) -> Json<Value> {
-    let books = sandbox.ledger.lock();
-    Json(books.truth(wanted.account.as_deref(), wanted.reference.as_deref()))
+        (*charge).clone()
+    };
+    let Ok(transaction) = fresh_id("sbx_") else {
+        return Answer::error(503, "no_entropy", "no transaction number could be drawn");
+    };
+    app.commit(Event::Paid { account, reference, transaction: transaction.clone(), at: now }).await;
+    let paid = crate::charge::Charge {
+        status: Status::Succeeded,
+        transaction: Some(transaction),
+        executed_at: Some(now),
+        ..open
+    };
+    object(&paid, 1)
 }

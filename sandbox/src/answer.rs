@@ -80,6 +80,12 @@ impl Answer {
     }
 
     #[must_use]
+    pub fn status(mut self, status: u16) -> Self {
+        self.status = status;
+        self
+    }
+
+    #[must_use]
     pub fn replayed(mut self) -> Self {
         self.replayed = true;
         self
@@ -95,6 +101,14 @@ impl Answer {
     pub fn bare(mut self) -> Self {
         self.seal = Seal::Bare;
         self
+    }
+
+    /// The body alone, to be put into another; a page has none.
+    pub fn into_value(self) -> Value {
+        match self.body {
+            Body::Json(value) => value,
+            Body::Html(_) => Value::Null,
+        }
     }
 
     /// Seals the answer to the request with this nonce. Without an account there is no key.

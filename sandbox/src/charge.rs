@@ -87,8 +87,7 @@ impl Content {
             Some("reference must be 26 characters of a-z and 0-9")
         } else if !(1..=MAX_AMOUNT).contains(&self.amount) {
             Some("amount must be 1 to 9007199254740991 minor units")
-        } else if self.currency.len() != 3
-            || !self.currency.bytes().all(|b| b.is_ascii_uppercase())
+        } else if self.currency.len() != 3 || !self.currency.bytes().all(|b| b.is_ascii_uppercase())
         {
             Some("currency must be three capital letters of ISO 4217")
         } else if !is_method(&self.payment_method) {

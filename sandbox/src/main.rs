@@ -17,8 +17,6 @@ mod perform;
 mod requests;
 mod serve;
 mod sign;
-#[cfg(test)]
-mod tests;
 mod truth;
 
 use std::net::SocketAddr;

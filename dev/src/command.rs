@@ -1,0 +1,9 @@
+//! One file per command.
+
+pub mod check;
+pub mod demo;
+pub mod scenario;
+pub mod sql_data;
+pub mod status;
+pub mod test;
+pub mod up;

@@ -1,0 +1,274 @@
+//! Where the parts of a stack listen, and what each program is told.
+//!
+//! The only place that knows the names of our programs' settings.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::binaries::Binaries;
+use crate::keys::Keys;
+use crate::paths::Workspace;
+use crate::ports;
+use crate::process::Program;
+use crate::temporal::NAMESPACE;
+
+/// The database's name.
+pub const DATABASE: &str = "oncepay";
+/// Waits before each lookup of a payment whose outcome is unknown: short, somebody is watching.
+const LOOKUP_LADDER_MS: &str = "1000,2000,3000";
+
+/// Wished ports; a taken one is replaced by a free one. 0 means any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ports {
+    pub http: u16,
+    pub temporal: u16,
+    pub ui: u16,
+    pub postgres: u16,
+    pub sandbox: u16,
+    pub fulfilment: u16,
+    pub worker: u16,
+}
+
+impl Ports {
+    /// The well-known ones of `cargo dev up`.
+    pub const PREFERRED: Self = Self {
+        http: 8080,
+        temporal: 7233,
+        ui: 8233,
+        postgres: 5434,
+        sandbox: 8090,
+        fulfilment: 8091,
+        worker: 8081,
+    };
+
+    /// Any free ones.
+    pub const ANY: Self =
+        Self { http: 0, temporal: 0, ui: 0, postgres: 0, sandbox: 0, fulfilment: 0, worker: 0 };
+
+    /// Replaces taken ports and says so.
+    pub(super) fn settle(self) -> Result<Self> {
+        let settle = |name: &str, wished: u16| -> Result<u16> {
+            let port = ports::prefer(wished)?;
+            if wished != 0 && port != wished {
+                eprintln!("port {wished} is taken; {name} gets {port}");
+            }
+            Ok(port)
+        };
+        Ok(Self {
+            http: settle("the HTTP API", self.http)?,
+            temporal: settle("Temporal", self.temporal)?,
+            ui: settle("the Web UI", self.ui)?,
+            postgres: settle("PostgreSQL", self.postgres)?,
+            sandbox: settle("the sandbox", self.sandbox)?,
+            fulfilment: settle("fulfilment", self.fulfilment)?,
+            worker: settle("the worker", self.worker)?,
+        })
+    }
+}
+
+/// Servers that somebody else runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct External {
+    /// The URL of a role that may create roles and databases.
+    pub database_admin_url: Option<String>,
+    /// `HOST:PORT`.
+    pub temporal_address: Option<String>,
+}
+
+impl External {
+    /// From `ONCEPAY_DEV_DATABASE_ADMIN_URL` and `ONCEPAY_DEV_TEMPORAL_ADDRESS`.
+    #[must_use]
+    pub fn from_env() -> Self {
+        let read = |name| env::var(name).ok().filter(|value: &String| !value.is_empty());
+        let temporal_address = read("ONCEPAY_DEV_TEMPORAL_ADDRESS")
+            .map(|address| address.trim_start_matches("http://").trim_end_matches('/').to_owned());
+        Self { database_admin_url: read("ONCEPAY_DEV_DATABASE_ADMIN_URL"), temporal_address }
+    }
+}
+
+/// Where everything answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Addresses {
+    /// The starter's HTTP API.
+    pub http: String,
+    /// `HOST:PORT`.
+    pub temporal: String,
+    /// `None` for a Temporal that somebody else runs.
+    pub ui: Option<String>,
+    /// For the role that may create databases.
+    pub database_admin: String,
+    /// For the role that owns the schema.
+    pub database: String,
+    pub sandbox: String,
+    pub fulfilment: String,
+    pub worker: String,
+}
+
+impl Addresses {
+    /// From settled ports and what somebody else runs.
+    pub(super) fn new(ports: Ports, external: &External) -> Result<Self> {
+        let local = |port: u16| format!("http://127.0.0.1:{port}");
+        let own_admin = || format!("postgres://postgres@127.0.0.1:{}/postgres", ports.postgres);
+        let database_admin = external.database_admin_url.clone().unwrap_or_else(own_admin);
+        let own_temporal = external.temporal_address.is_none();
+        let temporal = external.temporal_address.clone();
+        Ok(Self {
+            http: local(ports.http),
+            temporal: temporal.unwrap_or_else(|| format!("127.0.0.1:{}", ports.temporal)),
+            ui: own_temporal.then(|| local(ports.ui)),
+            database: role_url(&database_admin, "oncepay_owner", DATABASE)?,
+            database_admin,
+            sandbox: local(ports.sandbox),
+            fulfilment: local(ports.fulfilment),
+            worker: local(ports.worker),
+        })
+    }
+
+    /// The page of one workflow in the Web UI.
+    #[must_use]
+    pub fn workflow_page(&self, workflow_id: &str) -> Option<String> {
+        let id = workflow_id.replace('%', "%25").replace('/', "%2F");
+        let ui = self.ui.as_ref()?;
+        Some(format!("{ui}/namespaces/{NAMESPACE}/workflows/{id}"))
+    }
+
+    /// The rows of the table that people see.
+    #[must_use]
+    pub fn rows(&self, workspace: &Workspace) -> Vec<Vec<String>> {
+        let shown = |path: PathBuf| path.display().to_string();
+        let rows = [
+            ("HTTP API", self.http.clone()),
+            ("Web UI", self.ui.clone().unwrap_or_else(|| "(not ours)".to_owned())),
+            ("Temporal", self.temporal.clone()),
+            ("PostgreSQL", self.database.clone()),
+            ("Sandbox", self.sandbox.clone()),
+            ("Fulfilment", self.fulfilment.clone()),
+            ("Worker", self.worker.clone()),
+            ("Operators", shown(workspace.dev_dir().join("keys.json"))),
+            ("Logs", shown(workspace.dev_dir().join("logs"))),
+        ];
+        rows.map(|(name, value)| vec![name.to_owned(), value]).to_vec()
+    }
+}
+
+/// The same server for another role and database; a password in the URL is kept for all roles.
+pub(super) fn role_url(admin: &str, role: &str, database: &str) -> Result<String> {
+    let (scheme, rest) = admin.split_once("://").context("the database URL has no ://")?;
+    let (rest, query) = rest.split_once('?').map_or((rest, None), |(a, b)| (a, Some(b)));
+    let authority = rest.split('/').next().unwrap_or(rest);
+    let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+    let password = user.split_once(':').map_or(String::new(), |(_, word)| format!(":{word}"));
+    let query = query.map_or(String::new(), |query| format!("?{query}"));
+    Ok(format!("{scheme}://{role}{password}@{host}/{database}{query}"))
+}
+
+/// What the programs of one stack share.
+#[derive(Debug)]
+pub(super) struct Setting<'a> {
+    pub workspace: &'a Workspace,
+    pub binaries: &'a Binaries,
+    pub addresses: &'a Addresses,
+    pub keys: &'a Keys,
+    pub data_dir: &'a Path,
+    pub logs_dir: &'a Path,
+}
+
+impl Setting<'_> {
+    fn program(&self, name: &str, file: &Path) -> Program {
+        Program::new(name, file, self.logs_dir.join(format!("{name}.log")))
+    }
+
+    fn accounts_file(&self) -> PathBuf {
+        self.workspace.join("dev/demo/sandbox-accounts.json")
+    }
+
+    fn with_temporal(&self, program: Program) -> Program {
+        program
+            .env("ONCEPAY_TEMPORAL_ADDRESS", format!("http://{}", self.addresses.temporal))
+            .env("ONCEPAY_TEMPORAL_NAMESPACE", NAMESPACE)
+            .env("ONCEPAY_TASK_QUEUE", "payments")
+            .env("ONCEPAY_DECISION_KEY", &self.keys.decision_key)
+    }
+
+    pub(super) fn sandbox(&self) -> Program {
+        self.program("sandbox", &self.binaries.sandbox)
+            .args(["--listen", authority(&self.addresses.sandbox)])
+            .args(["--fulfilment-listen", authority(&self.addresses.fulfilment)])
+            .arg("--accounts")
+            .arg(self.accounts_file())
+            .arg("--ledger")
+            .arg(self.data_dir.join("sandbox-ledger"))
+    }
+
+    pub(super) fn worker(&self) -> Result<Program> {
+        let database = role_url(&self.addresses.database, "oncepay_worker", DATABASE)?;
+        let fulfilment = format!("{}/fulfilments", self.addresses.fulfilment);
+        let program = self
+            .program("worker", &self.binaries.worker)
+            .env("ONCEPAY_DATABASE_URL", database)
+            .env("ONCEPAY_WORKER_LISTEN", authority(&self.addresses.worker))
+            .env("ONCEPAY_SANDBOX_URL", &self.addresses.sandbox)
+            .env("ONCEPAY_SANDBOX_ACCOUNTS_FILE", self.accounts_file())
+            .env("ONCEPAY_FULFILMENT_URL", fulfilment)
+            .env("ONCEPAY_LOOKUP_LADDER_MS", LOOKUP_LADDER_MS);
+        Ok(self.with_temporal(program))
+    }
+
+    pub(super) fn starter(&self) -> Result<Program> {
+        let database = role_url(&self.addresses.database, "oncepay_api", DATABASE)?;
+        let program = self
+            .program("starter", &self.binaries.oncepay)
+            .arg("serve")
+            .env("ONCEPAY_LISTEN", authority(&self.addresses.http))
+            .env("ONCEPAY_DATABASE_URL", database)
+            .env("ONCEPAY_OPERATORS", self.keys.operators_setting());
+        Ok(self.with_temporal(program))
+    }
+
+    pub(super) fn migrate(&self) -> Program {
+        self.program("migrate", &self.binaries.oncepay)
+            .args(["migrate", "--admin-url", &self.addresses.database_admin])
+            .args(["--database", DATABASE])
+    }
+
+    pub(super) fn import_catalog(&self) -> Program {
+        self.program("catalog", &self.binaries.oncepay)
+            .args(["catalog", "import"])
+            .arg(self.workspace.join("dev/demo/catalog.json"))
+            .env("ONCEPAY_DATABASE_URL", &self.addresses.database)
+    }
+}
+
+fn authority(url: &str) -> &str {
+    url.strip_prefix("http://").unwrap_or(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_role_gets_the_same_server() {
+        let own = "postgres://postgres@127.0.0.1:5434/postgres";
+        let url = role_url(own, "oncepay_api", "oncepay").unwrap();
+        assert_eq!(url, "postgres://oncepay_api@127.0.0.1:5434/oncepay");
+        let other = "postgresql://admin:p%40ss@db.example:6432/x?sslmode=require";
+        let url = role_url(other, "oncepay_worker", "oncepay").unwrap();
+        assert_eq!(
+            url,
+            "postgresql://oncepay_worker:p%40ss@db.example:6432/oncepay?sslmode=require"
+        );
+        assert_eq!(role_url("postgres://h", "r", "d").unwrap(), "postgres://r@h/d");
+        assert!(role_url("h:5432", "r", "d").is_err());
+    }
+
+    #[test]
+    fn a_workflow_page_has_the_slashes_of_the_id_escaped() {
+        let addresses = Addresses { ui: Some("http://h:1".to_owned()), ..Addresses::default() };
+        let page = addresses.workflow_page("payment/demo/k").unwrap();
+        assert_eq!(page, "http://h:1/namespaces/default/workflows/payment%2Fdemo%2Fk");
+    }
+}
