@@ -83,3 +83,49 @@ fn text<'a>(entry: &'a Value, field: &str) -> Result<&'a str> {
 fn flag(entry: &Value, field: &str) -> Result<bool> {
     entry[field].as_bool().with_context(|| format!("field `{field}`: must be true or false"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn entry() -> Value {
+        json!({ "account": "main", "secret": "00".repeat(16), "idempotent": true,
+            "lookup": false, "refuses_known_reference": true, "grace_ms": 2000 })
+    }
+
+    #[test]
+    fn a_good_list_is_read_and_foreign_fields_are_ignored() {
+        let accounts = Accounts::parse(&json!([entry()]).to_string()).unwrap();
+        let main = accounts.get("main").unwrap();
+        assert!(main.idempotent && !main.lookup && main.refuses_known_reference);
+        assert!(accounts.get("other").is_none());
+    }
+
+    #[test]
+    fn a_bad_list_is_refused_by_the_name_of_its_field_and_shows_no_secret() {
+        let wrong = [
+            ("account", json!("")),
+            ("account", json!("a b")),
+            ("account", Value::Null),
+            ("secret", json!("5ec2e7zz")),
+            ("secret", json!("5ec2e7")),
+            ("secret", json!(5)),
+            ("idempotent", json!("yes")),
+            ("lookup", Value::Null),
+            ("refuses_known_reference", json!(1)),
+        ];
+        for (field, value) in wrong {
+            let mut entry = entry();
+            entry[field] = value;
+            let error = Accounts::parse(&json!([entry]).to_string()).err().unwrap();
+            let text = format!("{error:#}");
+            assert!(text.contains(&format!("account 1: field `{field}`")), "{text}");
+            assert!(!text.contains("5ec2e7"), "{text}");
+        }
+        assert!(Accounts::parse(&json!([entry(), entry()]).to_string()).is_err());
+        for text in ["[]", "{}", "[", ""] {
+            assert!(Accounts::parse(text).is_err(), "{text}");
+        }
+    }
+}

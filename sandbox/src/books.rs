@@ -91,17 +91,19 @@ impl Books {
                 self.charges.push(*charge);
             }
             Event::Paid { account, reference, transaction, at } => {
-                let open = |charge: &&mut Charge| charge.status == Status::Open;
-                if let Some(charge) = self.under_mut(&account, &reference).find(open) {
+                let places = self.places(&account, &reference);
+                let open = |place: &usize| self.charges[*place].status == Status::Open;
+                if let Some(place) = places.into_iter().find(open) {
+                    let charge = &mut self.charges[place];
                     charge.status = Status::Succeeded;
                     charge.transaction = Some(transaction);
                     charge.executed_at = Some(at);
                 }
             }
             Event::Closed { account, reference } => {
-                for charge in self.under_mut(&account, &reference) {
-                    if charge.status != Status::Succeeded {
-                        charge.status = Status::Closed;
+                for place in self.places(&account, &reference) {
+                    if self.charges[place].status != Status::Succeeded {
+                        self.charges[place].status = Status::Closed;
                     }
                 }
             }
@@ -121,9 +123,8 @@ impl Books {
 
     /// The charges of one account under one reference, oldest first.
     pub fn under(&self, account: &str, reference: &str) -> Vec<&Charge> {
-        let place = (account.to_owned(), reference.to_owned());
-        let places = self.places.get(&place);
-        places.into_iter().flatten().map(|index| &self.charges[*index]).collect()
+        let places = self.places(account, reference).into_iter();
+        places.map(|place| &self.charges[place]).collect()
     }
 
     pub fn charges(&self) -> &[Charge] {
@@ -138,15 +139,8 @@ impl Books {
         self.keys.get(key).map(|index| &self.fulfilments[*index])
     }
 
-    fn under_mut(
-        &mut self,
-        account: &str,
-        reference: &str,
-    ) -> impl Iterator<Item = &mut Charge> + use<'_> {
+    fn places(&self, account: &str, reference: &str) -> Vec<usize> {
         let place = (account.to_owned(), reference.to_owned());
-        let places = self.places.get(&place).cloned().unwrap_or_default();
-        let first = places.first().copied().unwrap_or(self.charges.len());
-        let charges = self.charges[first..].iter_mut().enumerate();
-        charges.filter(move |(at, _)| places.contains(&(first + at))).map(|(_, charge)| charge)
+        self.places.get(&place).cloned().unwrap_or_default()
     }
 }

@@ -231,3 +231,75 @@ impl Fault {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn add(faults: &mut Faults, wanted: Value) -> Result<u64, String> {
+        let wanted = serde_json::from_value(wanted).map_err(|error| error.to_string())?;
+        faults.add(wanted).map_err(str::to_owned)
+    }
+
+    #[test]
+    fn the_oldest_fault_that_agrees_in_every_field_is_used_up() {
+        let mut faults = Faults::default();
+        let both = json!({ "account": "a", "payment_method": "pm_x" });
+        add(
+            &mut faults,
+            json!({ "match": both, "operation": "charge", "times": 2,
+            "fault": { "kind": "refused" } }),
+        )
+        .unwrap();
+        add(&mut faults, json!({ "operation": "charge", "fault": { "kind": "unsigned" } }))
+            .unwrap();
+        let subject = |account, payment_method| Subject {
+            account: Some(account),
+            payment_method: Some(payment_method),
+            ..Subject::default()
+        };
+        let mut take = |operation, account, method| {
+            faults.take(operation, &subject(account, method)).map(|fault| fault.kind())
+        };
+        assert_eq!(take(Operation::Lookup, "a", "pm_x"), None);
+        assert_eq!(take(Operation::Charge, "a", "pm_x"), Some("refused"));
+        assert_eq!(take(Operation::Charge, "b", "pm_x"), Some("unsigned"));
+        assert_eq!(take(Operation::Charge, "b", "pm_x"), None);
+        assert_eq!(take(Operation::Charge, "a", "pm_x"), Some("refused"));
+        assert_eq!(take(Operation::Charge, "a", "pm_x"), None);
+    }
+
+    #[test]
+    fn a_fault_that_cannot_be_is_refused() {
+        let mut faults = Faults::default();
+        for wanted in [
+            json!({ "operation": "charge", "fault": { "kind": "not_found" } }),
+            json!({ "operation": "close", "fault": { "kind": "wrong_amount", "amount": 1 } }),
+            json!({ "operation": "fulfil", "fault": { "kind": "unsigned" } }),
+            json!({ "operation": "fulfil", "match": { "account": "a" },
+                "fault": { "kind": "refused" } }),
+            json!({ "operation": "charge", "match": { "order": "o" },
+                "fault": { "kind": "refused" } }),
+            json!({ "operation": "charge", "fault": { "kind": "delay", "ms": 600_001 } }),
+            json!({ "operation": "charge",
+                "fault": { "kind": "error_after_commit", "status": 200 } }),
+            json!({ "operation": "charge", "times": 0, "fault": { "kind": "refused" } }),
+            json!({ "operation": "charge", "fault": { "kind": "surprise" } }),
+            json!({ "operation": "charge", "fault": { "kind": "drop_connection" } }),
+            json!({ "fault": { "kind": "refused" } }),
+        ] {
+            assert!(add(&mut faults, wanted.clone()).is_err(), "{wanted}");
+        }
+    }
+
+    #[test]
+    fn no_more_than_the_limit_wait() {
+        let mut faults = Faults::default();
+        let wanted = json!({ "operation": "charge", "fault": { "kind": "refused" } });
+        for _ in 0..MAX_FAULTS {
+            add(&mut faults, wanted.clone()).unwrap();
+        }
+        assert!(add(&mut faults, wanted).is_err());
+    }
+}

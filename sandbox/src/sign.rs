@@ -55,12 +55,6 @@ impl Key {
         (!right).then_some("X-Sandbox-Signature does not match the request")
     }
 
-    /// Signs a request as a client does. The channel itself never calls this.
-    #[cfg(test)]
-    pub fn request(&self, request: &Signed<'_>, timestamp: &str, nonce: &str) -> String {
-        self.sign(&request_text(request, timestamp, nonce))
-    }
-
     pub fn answer(&self, status: u16, timestamp: &str, nonce: &str, body: &[u8]) -> String {
         self.sign(&[&status.to_string(), timestamp, nonce, &sha256(body)].join("\n"))
     }
@@ -87,4 +81,71 @@ fn request_text(request: &Signed<'_>, timestamp: &str, nonce: &str) -> String {
 
 fn sha256(body: &[u8]) -> String {
     hex::encode(digest(&SHA256, body))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BODY: &[u8] = b"{\"reference\":\"abcdefghijklmnopqrstuvwxyz\",\"amount\":1999,\
+        \"currency\":\"CNY\",\"payment_method\":\"pm_card\"}";
+    const TAG: &str = "6a368392d748b0cad561c9b8fa13ea95462d2f4b11e303ae2694fb5e6d7192fa";
+    const NOW: u64 = 1_790_000_000;
+
+    fn key() -> Key {
+        Key::new(&(0..32).collect::<Vec<u8>>())
+    }
+
+    fn headers(timestamp: &str, nonce: &str, signature: &str) -> HeaderMap {
+        let parts = [(TIMESTAMP, timestamp), (NONCE, nonce), (SIGNATURE, signature)];
+        parts
+            .into_iter()
+            .map(|(name, text)| (name.parse().unwrap(), text.parse().unwrap()))
+            .collect()
+    }
+
+    /// Both values were computed by another program from the words of the README.
+    #[test]
+    fn the_signatures_are_those_of_the_readme() {
+        let request = Signed { method: "POST", path: "/v1/charges", body: BODY };
+        assert_eq!(key().refuse(&headers("1790000000", "nonce-1", TAG), &request, NOW), None);
+        let answer = key().answer(404, "1790000001", "nonce-1", br#"{"error":"not_found"}"#);
+        assert_eq!(answer, "a9929299750777a7bbfab9e48d9bb41e342d936b1ed4a43fc0e9efb5ce4efc9e");
+    }
+
+    #[test]
+    fn a_signature_holds_for_its_own_request_only() {
+        let right = headers("1790000000", "nonce-1", TAG);
+        let request = Signed { method: "POST", path: "/v1/charges", body: BODY };
+        for (method, path, body) in [
+            ("PUT", "/v1/charges", BODY),
+            ("POST", "/v1/charges/", BODY),
+            ("POST", "/v1/charges", b"{}".as_slice()),
+        ] {
+            assert!(key().refuse(&right, &Signed { method, path, body }, NOW).is_some());
+        }
+        assert!(Key::new(&[7; 32]).refuse(&right, &request, NOW).is_some());
+        for wrong in [
+            headers("1790000001", "nonce-1", TAG),
+            headers("1790000000", "nonce-2", TAG),
+            headers("1790000000", "", TAG),
+            headers("1790000000", "nonce-1", &TAG.to_uppercase()),
+            headers("1790000000", "nonce-1", &TAG[..62]),
+            headers("1790000000", "nonce-1", ""),
+            HeaderMap::new(),
+        ] {
+            assert!(key().refuse(&wrong, &request, NOW).is_some(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_signature_is_fresh_for_300_seconds_on_both_sides() {
+        let right = headers("1790000000", "nonce-1", TAG);
+        let request = Signed { method: "POST", path: "/v1/charges", body: BODY };
+        for (now, fresh) in
+            [(NOW + 300, true), (NOW + 301, false), (NOW - 300, true), (NOW - 301, false)]
+        {
+            assert_eq!(key().refuse(&right, &request, now).is_none(), fresh, "{now}");
+        }
+    }
 }

@@ -1,0 +1,201 @@
+//! A client from the words of the README alone: it shares no code with the program.
+
+use std::collections::HashMap;
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, SystemTime};
+
+use aws_lc_rs::{digest, hmac};
+use serde_json::{Value, json};
+
+use crate::process::{SECRET, Sandbox};
+
+pub const REFERENCE: &str = "abcdefghijklmnopqrstuvwxyz";
+const NONCE: &str = "a-nonce";
+const PATIENCE: Duration = Duration::from_secs(20);
+
+#[derive(Debug)]
+pub struct Reply {
+    pub status: u16,
+    pub headers: HashMap<String, String>,
+    pub body: Vec<u8>,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub enum Heard {
+    Reply(Reply),
+    /// The connection was closed before a byte of an answer.
+    Closed,
+    /// Nothing came while the client waited.
+    Silence,
+}
+
+impl Heard {
+    pub fn reply(self) -> Reply {
+        match self {
+            Self::Reply(reply) => reply,
+            Self::Closed | Self::Silence => panic!("no answer: {self:?}"),
+        }
+    }
+}
+
+impl Reply {
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("not JSON: {self:?}"))
+    }
+
+    pub fn is_signed(&self) -> bool {
+        let header = |name: &str| self.headers.get(name).cloned().unwrap_or_default();
+        let text = format!(
+            "{}\n{}\n{NONCE}\n{}",
+            self.status,
+            header("x-sandbox-timestamp"),
+            sha256(&self.body)
+        );
+        header("x-sandbox-signature") == hmac(&text)
+    }
+
+    /// Asserts the status and that the answer is signed; gives the body.
+    #[track_caller]
+    pub fn expect(&self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));
+        assert!(self.is_signed(), "not signed: {self:?}");
+        self.json()
+    }
+}
+
+/// A request that is signed unless it is changed.
+pub struct Request {
+    pub address: String,
+    pub method: &'static str,
+    pub path: String,
+    pub headers: Vec<(String, String)>,
+    pub body: String,
+    pub patience: Duration,
+}
+
+impl Request {
+    pub fn plain(address: &str, method: &'static str, path: &str, body: &Value) -> Self {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let (address, path) = (address.to_owned(), path.to_owned());
+        Self { address, method, path, headers: Vec::new(), body, patience: PATIENCE }
+    }
+
+    fn signed(self, account: &str) -> Self {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+        self.signed_at(account, now.as_secs())
+    }
+
+    pub fn signed_at(self, account: &str, seconds: u64) -> Self {
+        let hash = sha256(self.body.as_bytes());
+        let text = format!("{}\n{}\n{seconds}\n{NONCE}\n{hash}", self.method, self.path);
+        self.header("X-Sandbox-Account", account)
+            .header("X-Sandbox-Timestamp", &seconds.to_string())
+            .header("X-Sandbox-Nonce", NONCE)
+            .header("X-Sandbox-Signature", &hmac(&text))
+    }
+
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    pub fn fault(self, fault: &Value) -> Self {
+        self.header("X-Sandbox-Fault", &fault.to_string())
+    }
+
+    pub fn patience(self, patience_ms: u64) -> Self {
+        Self { patience: Duration::from_millis(patience_ms), ..self }
+    }
+
+    /// Sends the request, waits as long as its patience lasts, and leaves.
+    pub fn send(&self) -> Heard {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(self.patience)).unwrap();
+        let headers = self.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
+        let text = format!(
+            "{} {} HTTP/1.1\r\nHost: sandbox\r\nConnection: close\r\nContent-Length: {}\r\n{}",
+            self.method,
+            self.path,
+            self.body.len(),
+            headers.collect::<String>()
+        );
+        stream.write_all(format!("{text}\r\n{}", self.body).as_bytes()).unwrap();
+        let mut bytes = Vec::new();
+        match stream.read_to_end(&mut bytes) {
+            Ok(_) if bytes.is_empty() => Heard::Closed,
+            Ok(_) => Heard::Reply(read(&bytes)),
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => Heard::Closed,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Heard::Silence,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    pub fn reply(&self) -> Reply {
+        self.send().reply()
+    }
+}
+
+impl Sandbox {
+    pub fn charge(&self, account: &str, method: &str) -> Request {
+        self.charge_of(account, &content(method))
+    }
+
+    pub fn charge_of(&self, account: &str, content: &Value) -> Request {
+        Request::plain(&self.channel, "POST", "/v1/charges", content).signed(account)
+    }
+
+    pub fn lookup(&self, account: &str) -> Request {
+        let path = format!("/v1/charges/{REFERENCE}");
+        Request::plain(&self.channel, "GET", &path, &Value::Null).signed(account)
+    }
+
+    pub fn close(&self, account: &str) -> Request {
+        let path = format!("/v1/charges/{REFERENCE}/close");
+        Request::plain(&self.channel, "POST", &path, &Value::Null).signed(account)
+    }
+
+    pub fn admin(&self, method: &'static str, path: &str, body: &Value) -> Reply {
+        Request::plain(&self.channel, method, path, body).reply()
+    }
+
+    pub fn truth(&self) -> Value {
+        self.admin("GET", "/truth", &Value::Null).json()
+    }
+
+    /// How often money has really moved.
+    pub fn money(&self) -> usize {
+        self.truth()["charges"].as_array().unwrap().len()
+    }
+
+    pub fn last_request(&self) -> Value {
+        self.truth()["requests"].as_array().unwrap().last().unwrap().clone()
+    }
+}
+
+pub fn content(method: &str) -> Value {
+    json!({ "reference": REFERENCE, "amount": 1999, "currency": "CNY",
+        "payment_method": method, "description": "tea" })
+}
+
+fn read(bytes: &[u8]) -> Reply {
+    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
+    let head = std::str::from_utf8(&bytes[..end]).unwrap();
+    let mut lines = head.lines();
+    let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+    let header = |line: &str| {
+        let (name, value) = line.split_once(':').unwrap();
+        (name.to_ascii_lowercase(), value.trim().to_owned())
+    };
+    Reply { status, headers: lines.map(header).collect(), body: bytes[end + 4..].to_vec() }
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    hex::encode(digest::digest(&digest::SHA256, bytes))
+}
+
+fn hmac(text: &str) -> String {
+    let key = hmac::Key::new(hmac::HMAC_SHA256, &hex::decode(SECRET).unwrap());
+    hex::encode(hmac::sign(&key, text.as_bytes()))
+}

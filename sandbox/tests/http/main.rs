@@ -1,0 +1,11 @@
+//! The sandbox as a client meets it: the real program, over real sockets, each test with its own.
+
+#![expect(clippy::unwrap_used, reason = "the helpers are part of the tests")]
+
+mod capabilities;
+mod client;
+mod faults;
+mod fulfilment;
+mod process;
+mod restart;
+mod signatures;

@@ -1,0 +1,336 @@
+//! Every error of the API: one type, one table of codes. The table is the contract: a code keeps
+//! its status and its meaning.
+
+use super::request::RequestId;
+use crate::temporal::TemporalError;
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+use std::sync::Arc;
+use store::StoreError;
+use workflows::payment::messages::{Refusal, code};
+
+/// When a caller may ask again after a 503.
+const RETRY_AFTER_S: &str = "1";
+
+/// What went wrong, for a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Code {
+    InvalidInput,
+    MalformedJson,
+    IdempotencyKeyMissing,
+    WorkflowIdMismatch,
+    Unauthenticated,
+    NotFound,
+    OrderNotFound,
+    PaymentNotFound,
+    ReviewNotFound,
+    MethodNotAllowed,
+    RequestTimeout,
+    OrderBusy,
+    OrderNotPayable,
+    OutOfStock,
+    DecisionOvertaken,
+    BodyTooLarge,
+    UnsupportedMediaType,
+    IdempotencyConflict,
+    AmountDiffers,
+    UnknownAccount,
+    UnknownMerchant,
+    UnknownProduct,
+    CouponNotUsable,
+    TotalNotPayable,
+    DecisionRefused,
+    InternalError,
+    DatabaseUnavailable,
+    TemporalUnavailable,
+}
+
+impl Code {
+    /// The table: the word, the status, the title.
+    const fn row(self) -> (&'static str, u16, &'static str) {
+        match self {
+            Self::InvalidInput => (code::INVALID_INPUT, 400, "The request is not valid"),
+            Self::MalformedJson => ("malformed_json", 400, "The body is not JSON"),
+            Self::IdempotencyKeyMissing => {
+                ("idempotency_key_missing", 400, "The Idempotency-Key header is missing")
+            }
+            Self::WorkflowIdMismatch => {
+                (code::WORKFLOW_ID_MISMATCH, 400, "The workflow id is not the intent's")
+            }
+            Self::Unauthenticated => ("unauthenticated", 401, "Who asks is not proved"),
+            Self::NotFound => ("not_found", 404, "Not found"),
+            Self::OrderNotFound => (code::ORDER_NOT_FOUND, 404, "There is no such order"),
+            Self::PaymentNotFound => ("payment_not_found", 404, "There is no such payment"),
+            Self::ReviewNotFound => ("review_not_found", 404, "There is no such review"),
+            Self::MethodNotAllowed => ("method_not_allowed", 405, "Method not allowed"),
+            Self::RequestTimeout => ("request_timeout", 408, "The body did not arrive in time"),
+            Self::OrderBusy => (code::ORDER_BUSY, 409, "Another payment of the order is open"),
+            Self::OrderNotPayable => (code::ORDER_NOT_PAYABLE, 409, "The order cannot be paid"),
+            Self::OutOfStock => ("out_of_stock", 409, "Not enough in stock"),
+            Self::DecisionOvertaken => ("decision_overtaken", 409, "The review has moved on"),
+            Self::BodyTooLarge => ("body_too_large", 413, "The body is too large"),
+            Self::UnsupportedMediaType => {
+                ("unsupported_media_type", 415, "The body must be application/json")
+            }
+            Self::IdempotencyConflict => {
+                (code::IDEMPOTENCY_CONFLICT, 422, "The key was used for another request")
+            }
+            Self::AmountDiffers => {
+                (code::AMOUNT_DIFFERS, 422, "The amount is not what the order costs")
+            }
+            Self::UnknownAccount => {
+                (code::UNKNOWN_ACCOUNT, 422, "There is no such account at the channel")
+            }
+            Self::UnknownMerchant => ("unknown_merchant", 422, "There is no such merchant"),
+            Self::UnknownProduct => ("unknown_product", 422, "There is no such product"),
+            Self::CouponNotUsable => ("coupon_not_usable", 422, "The coupon cannot be used"),
+            Self::TotalNotPayable => ("total_not_payable", 422, "The total cannot be paid"),
+            Self::DecisionRefused => ("decision_refused", 422, "The decision is refused"),
+            Self::InternalError => ("internal_error", 500, "Something is wrong on our side"),
+            Self::DatabaseUnavailable => {
+                ("database_unavailable", 503, "The database is not available")
+            }
+            Self::TemporalUnavailable => ("temporal_unavailable", 503, "Temporal is not available"),
+        }
+    }
+
+    pub(crate) fn status(self) -> StatusCode {
+        // Cannot fail: every status of the table is a valid one.
+        StatusCode::from_u16(self.row().1).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+}
+
+/// An error of the API. Its answer gets the request's id where the request is accompanied.
+#[derive(Clone, Debug)]
+pub(crate) struct ApiError {
+    code: Code,
+    word: Cow<'static, str>,
+    detail: String,
+    field: Option<String>,
+    more: Map<String, Value>,
+    cause: Option<Arc<anyhow::Error>>,
+}
+
+impl ApiError {
+    pub(crate) fn new(code: Code, detail: impl Into<String>) -> Self {
+        Self {
+            code,
+            word: Cow::Borrowed(code.row().0),
+            detail: detail.into(),
+            field: None,
+            more: Map::new(),
+            cause: None,
+        }
+    }
+
+    /// The body or a header has something that is no value of its field.
+    pub(crate) fn invalid(field: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self::new(Code::InvalidInput, detail).field(field)
+    }
+
+    pub(crate) fn field(self, field: impl Into<String>) -> Self {
+        Self { field: Some(field.into()), ..self }
+    }
+
+    /// A decision's refusal has its own word.
+    pub(crate) fn word(self, word: String) -> Self {
+        Self { word: Cow::Owned(word), ..self }
+    }
+
+    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.more.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// A failure of ours. The cause is logged and not told.
+    pub(crate) fn internal(cause: impl Into<anyhow::Error>) -> Self {
+        Self::new(Code::InternalError, "this request failed on our side; it was logged")
+            .because(cause)
+    }
+
+    fn because(self, cause: impl Into<anyhow::Error>) -> Self {
+        Self { cause: Some(Arc::new(cause.into())), ..self }
+    }
+
+    pub(crate) fn code(&self) -> Code {
+        self.code
+    }
+
+    /// Logs the whole chain, once.
+    pub(super) fn log(&self, id: &RequestId) {
+        if let Some(cause) = &self.cause {
+            let chain = format!("{cause:#}");
+            if self.code == Code::InternalError {
+                tracing::error!(request.id = id.as_str(), error = chain, "request failed");
+            } else {
+                tracing::warn!(request.id = id.as_str(), error = chain, "request refused for now");
+            }
+        }
+    }
+
+    /// The problem document.
+    pub(super) fn to_json(&self, id: &RequestId) -> Value {
+        let mut problem = self.more.clone();
+        let (_, status, title) = self.code.row();
+        problem.insert("type".to_owned(), json!(format!("urn:oncepay:problem:{}", self.word)));
+        problem.insert("title".to_owned(), json!(title));
+        problem.insert("status".to_owned(), json!(status));
+        problem.insert("detail".to_owned(), json!(self.detail));
+        problem.insert("code".to_owned(), json!(self.word));
+        problem.insert("request_id".to_owned(), json!(id.as_str()));
+        if let Some(field) = &self.field {
+            problem.insert("field".to_owned(), json!(field));
+        }
+        Value::Object(problem)
+    }
+
+    /// Writes the problem document into the answer that carries this error. Its other headers,
+    /// such as `Allow`, stay.
+    pub(super) fn render(&self, id: &RequestId, mut response: Response) -> Response {
+        *response.body_mut() = Body::from(self.to_json(id).to_string());
+        let headers = response.headers_mut();
+        headers.remove(header::CONTENT_LENGTH);
+        let json = HeaderValue::from_static("application/problem+json");
+        headers.insert(header::CONTENT_TYPE, json);
+        match self.code.status() {
+            StatusCode::SERVICE_UNAVAILABLE => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
+            }
+            StatusCode::UNAUTHORIZED => {
+                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            _ => {}
+        }
+        response
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut response = self.code.status().into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        if error.is_transient() {
+            let detail = "the database does not answer; send the same request again";
+            Self::new(Code::DatabaseUnavailable, detail).because(error)
+        } else {
+            Self::internal(error)
+        }
+    }
+}
+
+impl From<TemporalError> for ApiError {
+    fn from(error: TemporalError) -> Self {
+        match error {
+            TemporalError::Unavailable { .. } => {
+                let detail = "Temporal does not answer; send the same request again under the \
+                              same key";
+                Self::new(Code::TemporalUnavailable, detail).because(error)
+            }
+            TemporalError::Rejected { .. } => Self::internal(error),
+        }
+    }
+}
+
+/// A run that was refused before it recorded anything.
+impl From<Refusal> for ApiError {
+    fn from(refusal: Refusal) -> Self {
+        let code = match refusal.code.as_str() {
+            code::INVALID_INPUT => Code::InvalidInput,
+            code::WORKFLOW_ID_MISMATCH => Code::WorkflowIdMismatch,
+            code::IDEMPOTENCY_CONFLICT => Code::IdempotencyConflict,
+            code::ORDER_NOT_FOUND => Code::OrderNotFound,
+            code::ORDER_BUSY => Code::OrderBusy,
+            code::ORDER_NOT_PAYABLE => Code::OrderNotPayable,
+            code::AMOUNT_DIFFERS => Code::AmountDiffers,
+            code::UNKNOWN_ACCOUNT => Code::UnknownAccount,
+            _ => return Self::internal(anyhow::anyhow!("{}: {}", refusal.code, refusal.message)),
+        };
+        let mut error = Self::new(code, refusal.message);
+        if let Some(field) = refusal.field {
+            error = error.field(field);
+        }
+        match refusal.payment {
+            Some(payment) => error.with("payment", payment),
+            None => error,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id() -> RequestId {
+        RequestId::parse("r-1").expect("valid")
+    }
+
+    fn refusal(code: &str) -> Refusal {
+        Refusal {
+            code: code.to_owned(),
+            message: "no".to_owned(),
+            field: Some("amount".to_owned()),
+            payment: Some("pay_x".to_owned()),
+        }
+    }
+
+    #[test]
+    fn a_refusal_keeps_its_code_and_has_its_status() {
+        for (code, status) in [
+            (code::INVALID_INPUT, 400),
+            (code::WORKFLOW_ID_MISMATCH, 400),
+            (code::ORDER_NOT_FOUND, 404),
+            (code::ORDER_BUSY, 409),
+            (code::ORDER_NOT_PAYABLE, 409),
+            (code::IDEMPOTENCY_CONFLICT, 422),
+            (code::AMOUNT_DIFFERS, 422),
+            (code::UNKNOWN_ACCOUNT, 422),
+        ] {
+            let problem = ApiError::from(refusal(code)).to_json(&id());
+            assert_eq!(problem["code"], code);
+            assert_eq!(problem["status"], status, "{code}");
+            assert_eq!(problem["type"], format!("urn:oncepay:problem:{code}"));
+            assert_eq!(
+                (&problem["field"], &problem["payment"]),
+                (&json!("amount"), &json!("pay_x"))
+            );
+            assert_eq!(problem["request_id"], "r-1");
+        }
+    }
+
+    #[test]
+    fn what_is_not_the_callers_fault_is_not_told() {
+        for code in [code::BROKEN_RULE, "anything"] {
+            let problem = ApiError::from(refusal(code)).to_json(&id());
+            assert_eq!(
+                (&problem["status"], &problem["code"]),
+                (&json!(500), &json!("internal_error"))
+            );
+            assert!(!problem.to_string().contains(code));
+        }
+    }
+
+    #[test]
+    fn what_may_pass_is_503_with_a_time_to_ask_again() {
+        let cause = || anyhow::anyhow!("refused");
+        let unavailable = TemporalError::Unavailable { doing: "trying", source: cause() };
+        let error = ApiError::from(unavailable);
+        let answer = error.clone().into_response();
+        let answer = error.render(&id(), answer);
+        assert_eq!(answer.status(), 503);
+        assert_eq!(answer.headers()[header::RETRY_AFTER], RETRY_AFTER_S);
+        assert_eq!(answer.headers()[header::CONTENT_TYPE], "application/problem+json");
+        let rejected = TemporalError::Rejected { doing: "trying", source: cause() };
+        assert_eq!(ApiError::from(rejected).code(), Code::InternalError);
+        let missing = StoreError::Missing { what: "order", id: "x".to_owned() };
+        assert_eq!(ApiError::from(missing).code(), Code::InternalError);
+    }
+}

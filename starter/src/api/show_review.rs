@@ -1,0 +1,26 @@
+//! `GET /v1/reviews/{id}`.
+
+use super::problem::{ApiError, Code};
+use super::{Answer, App};
+use crate::resources;
+use axum::extract::{Path, State};
+use domain::ReviewId;
+use std::sync::Arc;
+use store::reads::ReviewRecord;
+
+pub(super) async fn handle(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+) -> Result<Answer, ApiError> {
+    let id = ReviewId::parse(id).map_err(|_| not_found())?;
+    Ok(Answer::ok(resources::review::render(&read(&app, &id).await?)))
+}
+
+/// The review by its id.
+pub(super) async fn read(app: &App, id: &ReviewId) -> Result<ReviewRecord, ApiError> {
+    app.store.read_reviews(Some(id)).await?.into_iter().next().ok_or_else(not_found)
+}
+
+pub(super) fn not_found() -> ApiError {
+    ApiError::new(Code::ReviewNotFound, "there is no review with this id")
+}

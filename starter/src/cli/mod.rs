@@ -1,0 +1,60 @@
+//! The commands that ask the API, and the two that prepare the database. Tables for people, the
+//! API's own JSON for programs.
+
+pub(crate) mod catalog;
+mod client;
+pub(crate) mod migrate;
+pub(crate) mod pay;
+pub(crate) mod review;
+pub(crate) mod status;
+
+use comfy_table::{Table, presets};
+use serde_json::Value;
+
+/// Prints JSON for a program.
+fn print_json(value: &Value) {
+    // Cannot fail: a JSON value has string keys only.
+    println!("{}", serde_json::to_string_pretty(value).unwrap_or_default());
+}
+
+/// A table for a person.
+fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(head.iter().copied());
+    for row in rows {
+        table.add_row(row);
+    }
+    table
+}
+
+/// A field as a person reads it.
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// An amount as a person reads it: `CNY 19.99`.
+fn money(amount: &Value, currency: &Value) -> String {
+    let known = currency.as_str().and_then(|code| domain::Currency::parse(code).ok());
+    let money = amount
+        .as_u64()
+        .zip(known)
+        .and_then(|(amount, currency)| domain::Money::new(amount, currency).ok());
+    money.map_or_else(|| cell(amount), |money| money.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_person_reads_exact_amounts() {
+        assert_eq!(money(&json!(1999), &json!("CNY")), "CNY 19.99");
+        assert_eq!(money(&json!(1999), &json!("JPY")), "JPY 1999");
+        assert_eq!(money(&json!(null), &json!("CNY")), "-");
+    }
+}

@@ -1,0 +1,84 @@
+//! `oncepay pay`: takes a payment through the API.
+
+use super::client::{Client, Post};
+use super::print_json;
+use crate::settings::ApiArgs;
+use clap::Args;
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+
+#[derive(Debug, Args)]
+pub(crate) struct PayArgs {
+    #[command(flatten)]
+    api: ApiArgs,
+    /// Who is paid.
+    #[arg(long)]
+    merchant: String,
+    /// The order that is paid for.
+    #[arg(long)]
+    order: String,
+    /// What the order costs, in minor units: 1999 is CNY 19.99.
+    #[arg(long)]
+    amount: u64,
+    /// The order's currency, an ISO 4217 code.
+    #[arg(long)]
+    currency: String,
+    /// The channel.
+    #[arg(long)]
+    channel: String,
+    /// Our account at the channel.
+    #[arg(long)]
+    account: String,
+    /// The channel's token for how the payer pays.
+    #[arg(long)]
+    payment_method: String,
+    /// The idempotency key: the same key never charges twice.
+    #[arg(long)]
+    key: String,
+}
+
+/// # Errors
+/// The API's problem as a sentence.
+pub(crate) async fn run(args: &PayArgs) -> anyhow::Result<()> {
+    let body = json!({
+        "merchant": args.merchant,
+        "order": args.order,
+        "amount": args.amount,
+        "currency": args.currency,
+        "channel": args.channel,
+        "account": args.account,
+        "payment_method": args.payment_method,
+    });
+    let post = Post { path: "/v1/payment_intents", key: &args.key, token: None, body: &body };
+    let answer = Client::new(&args.api)?.post(post).await?;
+    if args.api.json {
+        print_json(&answer.body);
+    } else {
+        println!("{}", line(answer.status, &answer.body));
+    }
+    Ok(())
+}
+
+/// A payment in one line.
+fn line(status: StatusCode, payment: &Value) -> String {
+    let text = |name: &str| payment[name].as_str().unwrap_or("-");
+    let later = if status == StatusCode::ACCEPTED {
+        format!("\nAsk again with: oncepay status {}", text("id"))
+    } else {
+        String::new()
+    };
+    format!("{} {}: {}{later}", text("id"), text("state"), text("message"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payment_that_is_not_finished_says_how_to_ask_again() {
+        let payment = json!({ "id": "pay_x", "state": "Unknown", "message": "not known yet" });
+        let line_200 = line(StatusCode::OK, &payment);
+        assert_eq!(line_200, "pay_x Unknown: not known yet");
+        assert!(line(StatusCode::ACCEPTED, &payment).ends_with("oncepay status pay_x"));
+    }
+}

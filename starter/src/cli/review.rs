@@ -1,0 +1,216 @@
+//! `oncepay review`: what waits for a person, and a person's decision.
+
+use super::client::{Client, Post};
+use super::{cell, money, print_json, status, table};
+use crate::settings::{ApiArgs, secret};
+use anyhow::{Context, bail};
+use clap::{Args, Subcommand};
+use domain::ReviewId;
+use domain::ids::derive;
+use reqwest::StatusCode;
+use secrecy::SecretString;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ReviewCommand {
+    /// List the open reviews, oldest first.
+    List(ListArgs),
+    /// Show one review.
+    Show(ShowArgs),
+    /// Say what happened to the money of a payment in review.
+    Decide(DecideArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    api: ApiArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    #[command(flatten)]
+    api: ApiArgs,
+    /// The review.
+    id: String,
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("choice").required(true).args(["paid", "not_paid"]))]
+pub(crate) struct DecideArgs {
+    #[command(flatten)]
+    api: ApiArgs,
+    /// The review.
+    id: String,
+    /// The money moved: the channel's number of the transaction.
+    #[arg(long, value_name = "TRANSACTION")]
+    paid: Option<String>,
+    /// No money moved and none will.
+    #[arg(long)]
+    not_paid: bool,
+    /// What proves it: a statement line, a message of the channel.
+    #[arg(long)]
+    evidence: String,
+    /// Why you decide so.
+    #[arg(long)]
+    reason: String,
+    /// The version of the review that you saw; the present one if absent.
+    #[arg(long)]
+    version: Option<u64>,
+    /// The decision's own id; made of its content if absent, so that a repetition is the same.
+    #[arg(long)]
+    decision_id: Option<String>,
+    /// Your operator's token.
+    #[arg(long, env = "ONCEPAY_OPERATOR_TOKEN", hide_env_values = true)]
+    token: Option<SecretString>,
+    /// A file that holds your operator's token.
+    #[arg(long, env = "ONCEPAY_OPERATOR_TOKEN_FILE")]
+    token_file: Option<PathBuf>,
+}
+
+/// # Errors
+/// The API's problem as a sentence.
+pub(crate) async fn run(command: ReviewCommand) -> anyhow::Result<()> {
+    match command {
+        ReviewCommand::List(args) => list(&args).await,
+        ReviewCommand::Show(args) => show(&args).await,
+        ReviewCommand::Decide(args) => decide(&args).await,
+    }
+}
+
+async fn list(args: &ListArgs) -> anyhow::Result<()> {
+    let reviews = Client::new(&args.api)?.get("/v1/reviews").await?;
+    if args.api.json {
+        print_json(&reviews);
+        return Ok(());
+    }
+    let data = reviews["data"].as_array().map(Vec::as_slice).unwrap_or_default();
+    if data.is_empty() {
+        println!("No review is open.");
+        return Ok(());
+    }
+    let row = |review: &Value| {
+        vec![
+            cell(&review["id"]),
+            cell(&review["reason"]),
+            cell(&review["payment"]),
+            money(&review["amount"], &review["currency"]),
+            cell(&review["opened_at"]),
+        ]
+    };
+    let head = ["review", "reason", "payment", "amount", "opened at"];
+    println!("{}", table(&head, data.iter().map(row)));
+    if reviews["has_more"] == json!(true) {
+        println!("There are more; these are the oldest.");
+    }
+    Ok(())
+}
+
+async fn show(args: &ShowArgs) -> anyhow::Result<()> {
+    let review = Client::new(&args.api)?.get(&path(&args.id)?).await?;
+    if args.api.json {
+        print_json(&review);
+    } else {
+        status::print(&review);
+    }
+    Ok(())
+}
+
+async fn decide(args: &DecideArgs) -> anyhow::Result<()> {
+    let token = secret("ONCEPAY_OPERATOR_TOKEN", args.token.as_ref(), args.token_file.as_deref())?;
+    let token = token.context("ONCEPAY_OPERATOR_TOKEN or --token is required to decide")?;
+    let client = Client::new(&args.api)?;
+    let review_path = path(&args.id)?;
+    let review = client.get(&review_path).await?;
+    let body = body(args, &review)?;
+    let key = args.decision_id.clone().unwrap_or_else(|| decision_id(&args.id, &body));
+    let path = format!("{review_path}/decisions");
+    let post = Post { path: &path, key: &key, token: Some(&token), body: &body };
+    let answer = client.post(post).await?;
+    if args.api.json {
+        print_json(&answer.body);
+        return Ok(());
+    }
+    let payment = &answer.body["payment"];
+    if answer.status == StatusCode::ACCEPTED {
+        println!("Accepted; it takes effect soon. Look again: oncepay review show {}", args.id);
+    } else {
+        let (id, state) = (cell(&payment["id"]), cell(&payment["state"]));
+        println!("Decided. {id} {state}: {}", cell(&payment["message"]));
+    }
+    Ok(())
+}
+
+fn path(id: &str) -> anyhow::Result<String> {
+    let id = ReviewId::parse(id)?;
+    Ok(format!("/v1/reviews/{id}"))
+}
+
+/// The amount is the payment's own: a person confirms it, and does not type it.
+fn body(args: &DecideArgs, review: &Value) -> anyhow::Result<Value> {
+    let choice = match (&args.paid, args.not_paid) {
+        (Some(transaction), false) => json!({
+            "kind": "confirm_paid",
+            "transaction": transaction,
+            "amount": review["amount"],
+            "currency": review["currency"],
+            "evidence": args.evidence,
+        }),
+        (None, true) => json!({ "kind": "confirm_not_paid", "evidence": args.evidence }),
+        (Some(_), true) | (None, false) => bail!("say either --paid TRANSACTION or --not-paid"),
+    };
+    let version = args.version.map_or_else(|| review["version"].clone(), Value::from);
+    Ok(json!({ "version": version, "choice": choice, "reason": args.reason }))
+}
+
+/// The same decision about the same version has the same id, so that a repetition changes nothing.
+/// The version is left out of it: after the first success the review has the next one.
+fn decision_id(review: &str, body: &Value) -> String {
+    let (choice, reason) = (body["choice"].to_string(), body["reason"].to_string());
+    format!("dec_{}", derive("decision", &[review, &choice, &reason]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::{Cli, Command};
+    use clap::Parser;
+
+    fn args(extra: &[&str]) -> Result<DecideArgs, String> {
+        let base = ["oncepay", "review", "decide", "rev_x", "--evidence=line 4", "--reason=seen"];
+        let cli = Cli::try_parse_from(base.iter().chain(extra)).map_err(|e| e.to_string())?;
+        match cli.command {
+            Command::Review(ReviewCommand::Decide(args)) => Ok(args),
+            other => Err(format!("{other:?}")),
+        }
+    }
+
+    fn review() -> Value {
+        json!({ "version": 1, "amount": 1999, "currency": "CNY" })
+    }
+
+    #[test]
+    fn a_decision_says_exactly_one_thing() {
+        assert!(args(&[]).is_err());
+        assert!(args(&["--paid=t1", "--not-paid"]).is_err());
+        let paid = body(&args(&["--paid=t1"]).expect("valid"), &review()).expect("valid");
+        assert_eq!(paid["choice"]["amount"], 1999);
+        assert_eq!(paid["version"], 1);
+        let version = ["--not-paid", "--version=4"];
+        let not_paid = body(&args(&version).expect("valid"), &review()).expect("valid");
+        assert_eq!(not_paid["choice"], json!({ "kind": "confirm_not_paid", "evidence": "line 4" }));
+        assert_eq!(not_paid["version"], 4);
+    }
+
+    #[test]
+    fn a_repeated_decision_has_the_same_id() {
+        let of = |transaction: &str| {
+            let args = args(&[&format!("--paid={transaction}")]).expect("valid");
+            decision_id("rev_x", &body(&args, &review()).expect("valid"))
+        };
+        assert_eq!(of("t1"), of("t1"));
+        assert_ne!(of("t1"), of("t2"));
+        assert!(domain::DecisionId::parse(of("t1")).is_ok());
+    }
+}

@@ -1,0 +1,85 @@
+//! `oncepay status`: shows whatever has this id.
+
+use super::client::Client;
+use super::{cell, money, print_json, table};
+use crate::settings::ApiArgs;
+use anyhow::bail;
+use clap::Args;
+use serde_json::Value;
+
+#[derive(Debug, Args)]
+pub(crate) struct StatusArgs {
+    #[command(flatten)]
+    api: ApiArgs,
+    /// A payment (`pay_…`), an order (`ord_…`) or a review (`rev_…`).
+    id: String,
+}
+
+/// # Errors
+/// The API's problem as a sentence.
+pub(crate) async fn run(args: &StatusArgs) -> anyhow::Result<()> {
+    let shown = Client::new(&args.api)?.get(&path(&args.id)?).await?;
+    if args.api.json {
+        print_json(&shown);
+    } else {
+        print(&shown);
+    }
+    Ok(())
+}
+
+/// The path of a resource by the first letters of its id.
+fn path(id: &str) -> anyhow::Result<String> {
+    if !id.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_') {
+        bail!("{id:?} is not an id");
+    }
+    let folder = match id.split_once('_') {
+        Some(("pay", _)) => "payment_intents",
+        Some(("ord", _)) => "orders",
+        Some(("rev", _)) => "reviews",
+        _ => bail!("{id:?} is not an id: it begins with pay_, ord_ or rev_"),
+    };
+    Ok(format!("/v1/{folder}/{id}"))
+}
+
+/// Every simple field in a table of two columns; amounts with their currency.
+pub(super) fn print(resource: &Value) {
+    let currency = &resource["currency"];
+    let amounts = ["amount", "goods_total", "discount", "freight"];
+    let rows = resource.as_object().into_iter().flatten().filter_map(|(name, value)| {
+        let text = match value {
+            Value::Null => return None,
+            value if amounts.contains(&name.as_str()) => money(value, currency),
+            Value::Object(object) if object.contains_key("amount") => {
+                money(&value["amount"], &value["currency"])
+            }
+            Value::Array(list) => list.iter().map(summary).collect::<Vec<_>>().join("\n"),
+            value => cell(value),
+        };
+        Some(vec![name.clone(), text])
+    });
+    println!("{}", table(&["field", "value"], rows));
+}
+
+/// A line of an order or one of its payments.
+fn summary(entry: &Value) -> String {
+    match (entry["sku"].as_str(), entry["id"].as_str()) {
+        (Some(sku), _) => format!("{} x {sku}", cell(&entry["quantity"])),
+        (None, Some(id)) => format!("{id} {}", cell(&entry["state"])),
+        (None, None) => cell(entry),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_leads_to_its_resource() {
+        assert_eq!(path("pay_abc").expect("known"), "/v1/payment_intents/pay_abc");
+        assert_eq!(path("ord_abc").expect("known"), "/v1/orders/ord_abc");
+        assert_eq!(path("rev_abc").expect("known"), "/v1/reviews/rev_abc");
+        for bad in ["", "abc", "txn_abc", "pay_../orders", "pay_a?b"] {
+            assert!(path(bad).is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! `oncepay`: the HTTP API that takes payments, and the command line that asks it.
+//!
+//! What never happens here: a call to a channel, a write about money to PostgreSQL. About money
+//! this program writes to Temporal only, and answers with what the row or the workflow says.
+
+mod api;
+mod cli;
+mod operators;
+mod resources;
+mod serve;
+mod settings;
+mod temporal;
+
+use clap::Parser;
+use settings::{Cli, Command};
+use std::process::ExitCode;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    // A second installation is refused; the first one, of the same library, is in place then.
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    match run(Cli::parse().command).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("oncepay: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(command: Command) -> anyhow::Result<()> {
+    match command {
+        Command::Serve(args) => serve::run(args.read()?).await,
+        Command::Pay(args) => cli::pay::run(&args).await,
+        Command::Status(args) => cli::status::run(&args).await,
+        Command::Review(command) => cli::review::run(command).await,
+        Command::Migrate(args) => cli::migrate::run(&args).await,
+        Command::Catalog(command) => cli::catalog::run(&command).await,
+    }
+}

@@ -1,0 +1,13 @@
+//! What the API shows of orders, payments and reviews. Amounts are integer minor units, time is
+//! RFC 3339 in UTC. A field is never removed and never changes its meaning.
+
+pub(crate) mod order;
+pub(crate) mod payment;
+pub(crate) mod review;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+
+/// RFC 3339 in UTC with milliseconds.
+fn rfc3339(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Millis, true)
+}

@@ -1,0 +1,93 @@
+//! Bringing a person's decision to the payment's owner. A decision that was accepted is durable;
+//! one that was not accepted has changed nothing and may be sent again.
+
+use super::{
+    Temporal, TemporalError, json_argument, long_rpc, memo, search_attributes, summary, within,
+};
+use domain::PaymentIntent;
+use std::time::Duration;
+use temporalio_client::errors::{WorkflowUpdateError, WorkflowUpdateWithStartError};
+use temporalio_client::{
+    WorkflowIdConflictPolicy, WorkflowIdReusePolicy, WorkflowUpdateWithStartOptions,
+};
+use tokio::time::Instant;
+use workflows::payment::PaymentWorkflow;
+use workflows::payment::messages::{DecideOutput, DecideReview};
+
+/// What came of a decision within the limit.
+#[derive(Debug)]
+pub(crate) enum Decision {
+    Answered(Box<DecideOutput>),
+    /// It is in the workflow's history and will take effect.
+    Accepted,
+}
+
+impl Temporal {
+    /// Sends a decision to the payment's workflow, which is started where none is open, and waits
+    /// for its answer for at most `limit`.
+    ///
+    /// Twice is safe: the update's id is the decision's.
+    ///
+    /// # Errors
+    /// [`TemporalError`] when the workflow did not accept the decision.
+    pub(crate) async fn decide(
+        &self,
+        intent: &PaymentIntent,
+        decision: &DecideReview,
+        limit: Duration,
+    ) -> Result<Decision, TemporalError> {
+        let doing = "sending a decision";
+        let client = self.client(doing)?;
+        let until = Instant::now() + limit;
+        let workflow_id = workflows::ids::payment(&intent.merchant, &intent.key);
+        let options = WorkflowUpdateWithStartOptions::new(
+            self.settings.task_queue.clone(),
+            workflow_id,
+            WorkflowIdConflictPolicy::UseExisting,
+        )
+        .id_reuse_policy(WorkflowIdReusePolicy::AllowDuplicate)
+        .update_id(decision.decision.as_str())
+        .memo(memo(intent))
+        .search_attributes(search_attributes(intent, true))
+        .static_summary(summary(intent))
+        .rpc_options(long_rpc())
+        .build();
+        let sent = client.start_update_with_start_workflow(
+            PaymentWorkflow::run,
+            json_argument(&intent.to_json()),
+            PaymentWorkflow::decide_review,
+            json_argument(decision),
+            options,
+        );
+        let update = within(limit, doing, sent).await?.map_err(|error| of_start(doing, error))?;
+        let answer = update.get_result(long_rpc());
+        match tokio::time::timeout_at(until, answer).await {
+            Ok(Ok(output)) => Ok(Decision::Answered(Box::new(output))),
+            Ok(Err(WorkflowUpdateError::Failed(failure))) => {
+                let source = anyhow::anyhow!("the update failed: {}", failure.message);
+                Err(TemporalError::Rejected { doing, source })
+            }
+            Ok(Err(error)) => {
+                tracing::warn!(error = ?error, "the answer to a decision is not known yet");
+                Ok(Decision::Accepted)
+            }
+            Err(_elapsed) => Ok(Decision::Accepted),
+        }
+    }
+}
+
+fn of_start(doing: &'static str, error: WorkflowUpdateWithStartError) -> TemporalError {
+    match error {
+        WorkflowUpdateWithStartError::Rpc(status)
+        | WorkflowUpdateWithStartError::Update(WorkflowUpdateError::Rpc(status)) => {
+            TemporalError::of(doing, status)
+        }
+        WorkflowUpdateWithStartError::Update(WorkflowUpdateError::Failed(failure)) => {
+            // Reachable only where our message or our stored intent is not readable over there.
+            let source = anyhow::anyhow!("the workflow refused the update: {}", failure.message);
+            TemporalError::Rejected { doing, source }
+        }
+        // The run ended between two calls, or another start won: the next try finds out.
+        other => TemporalError::unavailable(doing, other),
+    }
+}

@@ -1,0 +1,261 @@
+//! Temporal as the API needs it. The connection is made in the background and again for as long as
+//! it takes: a process starts while Temporal is away, answers 503, and recovers by itself.
+//!
+//! What never happens here: waiting without a limit, and retrying longer than a caller waits.
+
+mod decide;
+mod find;
+mod result;
+mod start;
+
+pub(crate) use decide::Decision;
+pub(crate) use find::Found;
+pub(crate) use result::Outcome;
+pub(crate) use start::Started;
+
+use crate::settings::TemporalSettings;
+use domain::PaymentIntent;
+use serde::Serialize;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use temporalio_client::request_extensions::RetryConfigForCall;
+use temporalio_client::tonic::{Code, Request, Status};
+use temporalio_client::{
+    Client, ClientOptions, Connection, ConnectionOptions, RetryOptions, RpcOptions, TlsOptions,
+    WorkflowExecutionInfo, WorkflowHandle,
+};
+use temporalio_common::MemoValues;
+use temporalio_common::data_converters::RawValue;
+use temporalio_common::protos::temporal::api::common::v1::Payload;
+use temporalio_common::protos::temporal::api::workflowservice::v1::GetSystemInfoRequest;
+use temporalio_common::search_attributes::{SearchAttributeKey, SearchAttributes};
+use workflows::payment::PaymentWorkflow;
+
+/// How long one call may take, tries included.
+const CALL_LIMIT: Duration = Duration::from_secs(2);
+/// How long Temporal may take to say that it is there.
+const READY_LIMIT: Duration = Duration::from_secs(1);
+const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+/// Waits between attempts to connect: 200 ms, doubled up to 5 s.
+const FIRST_RECONNECT: Duration = Duration::from_millis(200);
+const LONGEST_RECONNECT: Duration = Duration::from_secs(5);
+
+/// The memo in which a run keeps the fingerprint of its intent.
+const FINGERPRINT: &str = "fingerprint";
+
+const PAYMENT_ID: SearchAttributeKey<String> = SearchAttributeKey::keyword("PaymentId");
+const MERCHANT_ID: SearchAttributeKey<String> = SearchAttributeKey::keyword("MerchantId");
+const ORDER_ID: SearchAttributeKey<String> = SearchAttributeKey::keyword("OrderId");
+const CHANNEL: SearchAttributeKey<String> = SearchAttributeKey::keyword("Channel");
+const AMOUNT_MINOR: SearchAttributeKey<i64> = SearchAttributeKey::int("AmountMinor");
+const NEEDS_REVIEW: SearchAttributeKey<bool> = SearchAttributeKey::bool("NeedsReview");
+
+/// A failure of Temporal, by what the caller does next.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TemporalError {
+    /// No answer, or an answer that may be another one in a moment.
+    #[error("{doing}: Temporal is not available")]
+    Unavailable { doing: &'static str, source: anyhow::Error },
+    /// Asking again will not help: a setting of Temporal or of ours is wrong.
+    #[error("{doing}: Temporal does not take the request")]
+    Rejected { doing: &'static str, source: anyhow::Error },
+}
+
+impl TemporalError {
+    fn unavailable(doing: &'static str, source: impl Into<anyhow::Error>) -> Self {
+        Self::Unavailable { doing, source: source.into() }
+    }
+
+    fn of(doing: &'static str, status: Status) -> Self {
+        match status.code() {
+            Code::InvalidArgument
+            | Code::FailedPrecondition
+            | Code::PermissionDenied
+            | Code::Unauthenticated
+            | Code::Unimplemented
+            | Code::NotFound => Self::Rejected { doing, source: status.into() },
+            _ => Self::unavailable(doing, status),
+        }
+    }
+}
+
+/// One run of a payment's workflow.
+#[derive(Clone, Debug)]
+pub(crate) struct Run {
+    pub workflow_id: String,
+    /// Absent where the newest run is meant.
+    pub run_id: Option<String>,
+}
+
+/// A connection to Temporal, or the attempt to make one.
+pub(crate) struct Temporal {
+    settings: TemporalSettings,
+    client: Arc<OnceLock<Client>>,
+}
+
+impl Temporal {
+    /// Begins to connect and returns at once.
+    pub(crate) fn connect(settings: TemporalSettings) -> Self {
+        let client = Arc::new(OnceLock::new());
+        tokio::spawn(keep_connecting(settings.clone(), client.clone()));
+        Self { settings, client }
+    }
+
+    fn client(&self, doing: &'static str) -> Result<&Client, TemporalError> {
+        let not_yet = || TemporalError::unavailable(doing, anyhow::anyhow!("not connected yet"));
+        self.client.get().ok_or_else(not_yet)
+    }
+
+    /// Whether Temporal answers.
+    ///
+    /// # Errors
+    /// [`TemporalError`].
+    pub(crate) async fn ready(&self) -> Result<(), TemporalError> {
+        let doing = "asking Temporal whether it is there";
+        let client = self.client(doing)?;
+        let mut service = client.connection().workflow_service();
+        let request = raw(GetSystemInfoRequest {});
+        within(READY_LIMIT, doing, service.get_system_info(request))
+            .await?
+            .map_err(|status| TemporalError::of(doing, status))?;
+        Ok(())
+    }
+
+    fn handle(&self, client: &Client, run: &Run) -> WorkflowHandle<Client, PaymentWorkflow> {
+        let info = WorkflowExecutionInfo::builder()
+            .namespace(self.settings.namespace.clone())
+            .workflow_id(run.workflow_id.clone())
+            .maybe_run_id(run.run_id.clone())
+            .build();
+        WorkflowHandle::new(client.clone(), info)
+    }
+}
+
+/// Connects, however long it takes. The client's own channel reconnects after that.
+async fn keep_connecting(settings: TemporalSettings, client: Arc<OnceLock<Client>>) {
+    let mut wait = FIRST_RECONNECT;
+    loop {
+        match connect_once(&settings).await {
+            Ok(connected) => {
+                // Nobody else sets it.
+                let _ = client.set(connected);
+                tracing::info!(address = %settings.address, "connected to Temporal");
+                return;
+            }
+            Err(error) => {
+                tracing::warn!(address = %settings.address, error = ?error, "no Temporal yet");
+            }
+        }
+        tokio::time::sleep(wait).await;
+        wait = (wait * 2).min(LONGEST_RECONNECT);
+    }
+}
+
+async fn connect_once(settings: &TemporalSettings) -> anyhow::Result<Client> {
+    let tls = (settings.address.scheme() == "https").then(TlsOptions::default);
+    let options = ConnectionOptions::new(settings.address.clone())
+        .identity(format!("oncepay-{}", std::process::id()))
+        .connect_timeout(CONNECT_LIMIT)
+        .maybe_tls_options(tls)
+        .build();
+    let connection = tokio::time::timeout(CONNECT_LIMIT, Connection::connect(options)).await??;
+    Ok(Client::new(connection, ClientOptions::new(settings.namespace.clone()).build())?)
+}
+
+/// The limit around a call: a channel that cannot connect does not keep a caller waiting.
+async fn within<T>(
+    limit: Duration,
+    doing: &'static str,
+    call: impl Future<Output = T>,
+) -> Result<T, TemporalError> {
+    tokio::time::timeout(limit, call)
+        .await
+        .map_err(|elapsed| TemporalError::unavailable(doing, elapsed))
+}
+
+/// A short outage is bridged; a longer one is the caller's answer.
+fn short_retries() -> RetryOptions {
+    RetryOptions::builder()
+        .initial_interval(Duration::from_millis(50))
+        .max_elapsed_time(Some(Duration::from_secs(1)))
+        .max_retries(3)
+        .build()
+}
+
+fn rpc() -> RpcOptions {
+    RpcOptions::builder().timeout(CALL_LIMIT).retry_options(short_retries()).build()
+}
+
+/// A call that the server holds until something happens: the limit around it counts.
+fn long_rpc() -> RpcOptions {
+    RpcOptions::builder().retry_options(short_retries()).build()
+}
+
+/// A request of an RPC that the typed client does not have.
+fn raw<T>(message: T) -> Request<T> {
+    let mut request = Request::new(message);
+    request.extensions_mut().insert(RetryConfigForCall(short_retries()));
+    request.set_timeout(CALL_LIMIT);
+    request
+}
+
+/// One argument as plain JSON: what is stored is the documented text, for any language to read.
+fn json_argument(value: &impl Serialize) -> RawValue {
+    // Cannot fail: our messages have string keys and no floats.
+    let data = serde_json::to_vec(value).unwrap_or_default();
+    let metadata = [("encoding".to_owned(), b"json/plain".to_vec())].into_iter().collect();
+    RawValue::new(vec![Payload { metadata, data, ..Payload::default() }])
+}
+
+fn memo(intent: &PaymentIntent) -> MemoValues {
+    let mut memo = MemoValues::new();
+    memo.insert(FINGERPRINT, intent.fingerprint());
+    memo
+}
+
+fn summary(intent: &PaymentIntent) -> String {
+    format!("Pay {} {}", intent.order, intent.money)
+}
+
+fn search_attributes(intent: &PaymentIntent, needs_review: bool) -> SearchAttributes {
+    // Cannot fail: MAX_MINOR_UNITS is below 2^53.
+    let amount = i64::try_from(intent.money.minor_units()).unwrap_or(i64::MAX);
+    SearchAttributes::new([
+        PAYMENT_ID.value_set(intent.payment_id().to_string()),
+        MERCHANT_ID.value_set(intent.merchant.to_string()),
+        ORDER_ID.value_set(intent.order.to_string()),
+        CHANNEL.value_set(intent.channel.as_str().to_owned()),
+        AMOUNT_MINOR.value_set(amount),
+        NEEDS_REVIEW.value_set(needs_review),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn an_argument_is_the_plain_json_that_any_language_writes() {
+        let raw = json_argument(&json!({ "merchant": "acme" }));
+        let [payload] = raw.payloads.as_slice() else { panic!("one argument") };
+        assert_eq!(payload.data, br#"{"merchant":"acme"}"#);
+        assert_eq!(payload.metadata.get("encoding").expect("set"), b"json/plain");
+        let read: Value = workflows::raw::parse_json(&raw).expect("JSON");
+        assert_eq!(read, json!({ "merchant": "acme" }));
+    }
+
+    #[test]
+    fn what_may_pass_is_told_from_what_will_not() {
+        for (code, transient) in [
+            (Code::Unavailable, true),
+            (Code::DeadlineExceeded, true),
+            (Code::ResourceExhausted, true),
+            (Code::InvalidArgument, false),
+            (Code::PermissionDenied, false),
+        ] {
+            let error = TemporalError::of("trying", Status::new(code, "no"));
+            assert_eq!(matches!(error, TemporalError::Unavailable { .. }), transient, "{code:?}");
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! What goes wrong, one module each, against real servers and processes.
+
+mod answer_lost_after_charge;
+mod answer_lost_before_charge;
+mod channel_without_lookup_or_idempotency;
+mod client_of_another_language;
+mod commit_answer_lost;
+mod database_down_after_charge;
+mod happy_path;
+mod many_callers_one_order;
+mod order_busy_then_free;
+mod person_confirms_then_late_truth;
+mod request_arrives_after_its_sender_gave_up;
+mod same_key_many_times;
+mod same_key_other_body;
+mod server_error_after_charge;
+mod support;
+mod temporal_killed;
+mod unknown_for_the_whole_ladder;
+mod worker_killed_while_charging;
+mod workers_down_past_the_start;

@@ -1,0 +1,72 @@
+//! How a scenario's world is set up.
+
+use serde_json::{Value, json};
+
+/// The key that proves decisions, and the operators, in every world.
+pub const DECISION_KEY: &str = "746573742d6465636973696f6e2d6b65792d3031";
+pub const OPERATORS: &str = "alice:alice-token-0123456789,bob:bob-token-0123456789ab";
+pub const ALICE: &str = "alice-token-0123456789";
+/// A secret that must never be seen anywhere but where it is set.
+pub const SECRET: &str = "5eec8e7000112233445566778899aabbccddeeff00112233445566778899aabb";
+
+/// What is not as usual in a world.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// How many worker processes run from the start.
+    pub workers: usize,
+    /// The HTTP API runs.
+    pub api: bool,
+    pub ladder_ms: &'static str,
+    pub call_limit_ms: u64,
+    pub grace_ms: u64,
+    /// The world has its own PostgreSQL, which it may stop.
+    pub own_postgres: bool,
+    /// The world has its own Temporal, which it may kill.
+    pub own_temporal: bool,
+    /// The workers reach PostgreSQL through a proxy that can cut.
+    pub proxy: bool,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            workers: 1,
+            api: true,
+            ladder_ms: "200,400,800,1500,1500,1500",
+            call_limit_ms: 1_500,
+            grace_ms: 700,
+            own_postgres: false,
+            own_temporal: false,
+            proxy: false,
+        }
+    }
+}
+
+impl Setup {
+    /// One account for each class of channel.
+    ///
+    /// | account | idempotent | lookup | refuses a known reference |
+    /// |---|---|---|---|
+    /// | `main` | yes | yes | yes |
+    /// | `lookup-only` | no | yes | yes |
+    /// | `careless` | no | yes | no |
+    /// | `resend-only` | yes | no | no |
+    /// | `blind` | no | no | no |
+    #[must_use]
+    pub fn accounts(&self) -> Value {
+        let account = |name: &str, idempotent: bool, lookup: bool, refuses: bool| {
+            json!({
+                "account": name, "secret": SECRET, "idempotent": idempotent, "lookup": lookup,
+                "refuses_known_reference": refuses, "lookup_complete": true,
+                "grace_ms": self.grace_ms, "call_limit_ms": self.call_limit_ms,
+            })
+        };
+        json!([
+            account("main", true, true, true),
+            account("lookup-only", false, true, true),
+            account("careless", false, true, false),
+            account("resend-only", true, false, false),
+            account("blind", false, false, false),
+        ])
+    }
+}

@@ -1,0 +1,231 @@
+//! A scenario's world: its database, its channel, its processes, and the ways to break them.
+
+use crate::api::Api;
+use crate::proxy::Proxy;
+use crate::servers::{self, Servers, servers};
+use crate::settings::{DECISION_KEY, OPERATORS, Setup};
+use crate::truth::Sandbox;
+use anyhow::{Context, Result};
+use dev::ports::free_port;
+use dev::postgres::Postgres;
+use dev::process::{Child, Program};
+use dev::temporal::TemporalServer;
+use domain::{Currency, MerchantId, Money, Sku};
+use sqlx::PgPool;
+use std::path::PathBuf;
+use std::time::Duration;
+use store::Store;
+use store::catalog::{Merchant, Product};
+use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions};
+
+/// What is on the shelf of every world at first.
+pub const STOCK: i64 = 1_000;
+const START_LIMIT: Duration = Duration::from_secs(30);
+const STOP_LIMIT: Duration = Duration::from_secs(10);
+
+/// Everything of one scenario. Dropping it ends its processes.
+pub struct World {
+    pub setup: Setup,
+    pub merchant: String,
+    pub task_queue: String,
+    pub sandbox: Sandbox,
+    pub api: Api,
+    /// Direct access to the rows, as PostgreSQL's administrator, for the checker.
+    pub rows: PgPool,
+    /// The store under the worker's role: the door that a later source of truth uses.
+    pub store: Store,
+    pub client: Client,
+    pub proxy: Option<Proxy>,
+    pub postgres: Option<Postgres>,
+    pub temporal: Option<TemporalServer>,
+    pub workers: Vec<Child>,
+    starter: Option<Child>,
+    _sandbox: Child,
+    database: String,
+    folder: PathBuf,
+    servers: &'static Servers,
+}
+
+impl World {
+    /// Starts a world.
+    ///
+    /// # Panics
+    /// When something does not start: the message quotes its log.
+    pub async fn start(setup: Setup) -> Self {
+        Self::try_start(setup).await.unwrap_or_else(|error| panic!("starting a world: {error:#}"))
+    }
+
+    async fn try_start(setup: Setup) -> Result<Self> {
+        let servers = tokio::task::block_in_place(servers);
+        let (name, folder) = servers.place()?;
+        let postgres = tokio::task::block_in_place(|| {
+            let folder = folder.join("postgres");
+            setup
+                .own_postgres
+                .then(|| servers::start_postgres(&servers.workspace, &folder))
+                .transpose()
+        })?;
+        let temporal = tokio::task::block_in_place(|| {
+            let folder = folder.join("temporal");
+            setup
+                .own_temporal
+                .then(|| servers::start_temporal(&servers.workspace, &folder))
+                .transpose()
+        })?;
+        let server = postgres.as_ref().unwrap_or(&servers.postgres);
+        let database = name.replace('-', "_");
+        servers::create_database(server, &database)?;
+        load_catalog(&server.url(store::migrate::OWNER_ROLE, &database), &name).await?;
+        let (sandbox, sandbox_process) = start_sandbox(servers, &folder, &setup)?;
+        let proxy = if setup.proxy { Some(Proxy::start(server.port()).await?) } else { None };
+        let address = temporal.as_ref().unwrap_or(&servers.temporal).url();
+        let mut world = Self {
+            merchant: name.clone(),
+            task_queue: format!("payments-{name}"),
+            sandbox,
+            api: Api::new(free_port()?),
+            rows: PgPool::connect_lazy(&server.url("postgres", &database))?,
+            store: Store::connect_lazy(&server.url("oncepay_worker", &database), 4)?,
+            client: connect(&address).await?,
+            proxy,
+            postgres,
+            temporal,
+            workers: Vec::new(),
+            starter: None,
+            _sandbox: sandbox_process,
+            database,
+            folder,
+            servers,
+            setup,
+        };
+        for _ in 0..world.setup.workers {
+            world.start_worker()?;
+        }
+        if world.setup.api {
+            world.start_api()?;
+        }
+        Ok(world)
+    }
+
+    fn server(&self) -> &Postgres {
+        self.postgres.as_ref().unwrap_or(&self.servers.postgres)
+    }
+
+    fn temporal_url(&self) -> String {
+        self.temporal.as_ref().unwrap_or(&self.servers.temporal).url()
+    }
+
+    /// One more worker process, which polls and reaches its database when this returns.
+    ///
+    /// # Errors
+    /// When it is not ready in time.
+    pub fn start_worker(&mut self) -> Result<()> {
+        let port = free_port()?;
+        let log = self.folder.join(format!("worker-{}.log", self.workers.len()));
+        let server = self.server();
+        let database = match &self.proxy {
+            Some(proxy) => server
+                .url("oncepay_worker", &self.database)
+                .replace(&format!(":{}/", server.port()), &format!(":{}/", proxy.port())),
+            None => server.url("oncepay_worker", &self.database),
+        };
+        let worker = Program::new("worker", &self.servers.binaries.worker, &log)
+            .env("ONCEPAY_DATABASE_URL", database)
+            .env("ONCEPAY_DATABASE_CONNECTIONS", "20")
+            .env("ONCEPAY_TEMPORAL_ADDRESS", self.temporal_url())
+            .env("ONCEPAY_TASK_QUEUE", &self.task_queue)
+            .env("ONCEPAY_WORKER_LISTEN", format!("127.0.0.1:{port}"))
+            .env("ONCEPAY_SANDBOX_URL", self.sandbox.url())
+            .env("ONCEPAY_SANDBOX_ACCOUNTS_FILE", self.folder.join("accounts.json"))
+            .env("ONCEPAY_FULFILMENT_URL", self.sandbox.fulfilment_url())
+            .env("ONCEPAY_LOOKUP_LADDER_MS", self.setup.ladder_ms)
+            .env("ONCEPAY_DECISION_KEY", DECISION_KEY)
+            .spawn()?;
+        let ready = format!("http://127.0.0.1:{port}/readyz");
+        worker.wait_until(START_LIMIT, || dev::http::is_ok(&ready))?;
+        self.workers.push(worker);
+        Ok(())
+    }
+
+    /// Ends every worker as a power cut would.
+    pub fn kill_workers(&mut self) {
+        for worker in self.workers.drain(..) {
+            worker.kill_9();
+        }
+    }
+
+    fn start_api(&mut self) -> Result<()> {
+        let log = self.folder.join("starter.log");
+        let starter = Program::new("oncepay", &self.servers.binaries.oncepay, &log)
+            .arg("serve")
+            .env("ONCEPAY_LISTEN", format!("127.0.0.1:{}", self.api.port()))
+            .env("ONCEPAY_DATABASE_URL", self.server().url("oncepay_api", &self.database))
+            .env("ONCEPAY_TEMPORAL_ADDRESS", self.temporal_url())
+            .env("ONCEPAY_TASK_QUEUE", &self.task_queue)
+            .env("ONCEPAY_DECISION_KEY", DECISION_KEY)
+            .env("ONCEPAY_OPERATORS", OPERATORS)
+            .spawn()?;
+        let ready = format!("http://127.0.0.1:{}/readyz", self.api.port());
+        starter.wait_until(START_LIMIT, || dev::http::is_ok(&ready))?;
+        self.starter = Some(starter);
+        Ok(())
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        for child in self.starter.iter().chain(&self.workers) {
+            child.resume();
+            child.kill_9();
+            let _ = child.wait(STOP_LIMIT);
+        }
+    }
+}
+
+async fn connect(address: &str) -> Result<Client> {
+    let options = ConnectionOptions::new(url::Url::parse(address)?).identity("scenario").build();
+    let connection = Connection::connect(options).await.context("connecting to Temporal")?;
+    Ok(Client::new(connection, ClientOptions::new(dev::temporal::NAMESPACE).build())?)
+}
+
+fn start_sandbox(
+    servers: &Servers,
+    folder: &std::path::Path,
+    setup: &Setup,
+) -> Result<(Sandbox, Child)> {
+    let accounts = folder.join("accounts.json");
+    std::fs::write(&accounts, setup.accounts().to_string())?;
+    let sandbox = Sandbox::at(free_port()?, free_port()?);
+    let child = Program::new("sandbox", &servers.binaries.sandbox, folder.join("sandbox.log"))
+        .args(["--listen", &format!("127.0.0.1:{}", sandbox.port())])
+        .args(["--fulfilment-listen", &format!("127.0.0.1:{}", sandbox.fulfilment_port())])
+        .arg("--accounts")
+        .arg(&accounts)
+        .spawn()?;
+    let ready = format!("{}/healthz", sandbox.url());
+    child.wait_until(START_LIMIT, || dev::http::is_ok(&ready))?;
+    Ok((sandbox, child))
+}
+
+async fn load_catalog(owner_url: &str, merchant: &str) -> Result<()> {
+    let store = Store::connect_lazy(owner_url, 1)?;
+    let currency = Currency::parse("CNY")?;
+    let id = MerchantId::parse(merchant)?;
+    let shop = Merchant {
+        id: id.clone(),
+        name: "Test shop".to_owned(),
+        currency,
+        freight: 0,
+        free_freight_from: None,
+    };
+    let tea = Product {
+        merchant: id,
+        sku: Sku::parse("tea")?,
+        name: "Tea".to_owned(),
+        unit_price: Money::new(1_999, currency)?,
+        stock: STOCK,
+    };
+    store.load_catalog(&[shop], &[tea], &[]).await?;
+    store.close().await;
+    Ok(())
+}
