@@ -1,1 +1,128 @@
-//! Written next.
+//! The rules of this repository that a machine can check. Each failure names the place and what to
+//! do; how a rule is checked, and samples that break it, are in `layout/`.
+
+mod layout {
+    pub mod bans;
+    pub mod crates;
+    pub mod floats;
+    pub mod pages;
+    pub mod panics;
+    pub mod repository;
+    pub mod size;
+    pub mod source;
+    pub mod sql;
+}
+
+use layout::repository::{Finding, Repository, is_rust, report};
+use layout::{bans, crates, floats, pages, panics, size, sql};
+
+#[test]
+fn crates_import_only_along_the_arrows() {
+    report(&crates::wrong_arrows());
+}
+
+#[test]
+fn crates_do_not_name_what_is_not_their_work() {
+    report(&crates::banned_crates());
+}
+
+#[test]
+fn package_tests_has_two_test_programs() {
+    report(&crates::wrong_test_programs());
+}
+
+#[test]
+fn one_cryptographic_library_is_built() {
+    report(&crates::second_cryptography());
+}
+
+#[test]
+fn files_are_short() {
+    report(&in_rust(size::long_files));
+}
+
+#[test]
+fn functions_are_short() {
+    report(&in_rust(size::long_functions));
+}
+
+#[test]
+fn lines_are_short() {
+    report(&in_rust(size::long_lines));
+}
+
+#[test]
+fn code_says_nothing_that_is_banned() {
+    report(&in_rust(bans::banned_code));
+}
+
+#[test]
+fn no_float_comes_near_money() {
+    report(&in_rust(floats::floats));
+}
+
+#[test]
+fn a_panic_outside_tests_says_why_it_cannot_happen() {
+    report(&in_rust(panics::unexplained_panics));
+}
+
+#[test]
+fn every_query_of_the_store_has_a_name() {
+    report(&in_rust(sql::nameless_queries));
+}
+
+#[test]
+fn no_file_holds_a_word_that_does_not_belong() {
+    // A checksum may hold any letters.
+    report(&Repository::get().check(|path| path != "Cargo.lock", bans::foreign_words));
+}
+
+#[test]
+fn migrations_are_numbered_without_a_gap() {
+    let files = Repository::get().files.iter().map(|file| file.path.as_str());
+    let paths: Vec<_> = files.filter(|path| sql::is_migration(path)).collect();
+    assert!(!paths.is_empty(), "no migration found");
+    report(&sql::misnumbered_migrations(&paths));
+}
+
+#[test]
+fn migrations_take_nothing_away() {
+    report(&Repository::get().check(sql::is_migration, sql::destructive_migrations));
+}
+
+#[test]
+fn the_page_of_payment_states_is_current() {
+    let path = Repository::get().root.join(pages::STATE_PAGE);
+    let fresh = domain::state_page::render();
+    if std::env::var(pages::UPDATE).is_ok_and(|value| value == "1") {
+        std::fs::write(&path, &fresh).expect("the page can be written");
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    report(&pages::stale_page(pages::STATE_PAGE, &committed, &fresh));
+}
+
+#[test]
+fn the_readme_is_short_and_names_both_commands() {
+    report(&Repository::get().check(|path| path == "README.md", pages::readme));
+}
+
+#[test]
+fn docker_compose_runs_everything_with_settings_that_are_read() {
+    const FILE: &str = "docker-compose.yml";
+    let repository = Repository::get();
+    let text = repository.text(FILE).expect("docker-compose.yml is there");
+    let of_programs = |path: &&str| {
+        let mut parts = path.split('/');
+        matches!(parts.next(), Some("worker" | "starter" | "sandbox")) && is_rust(path)
+    };
+    let files = repository.files.iter().filter(|file| of_programs(&file.path.as_str()));
+    let code: String = files.map(|file| file.text.as_str()).collect();
+    let mut findings = pages::missing_services(FILE, text);
+    findings.extend(pages::missing_attributes(FILE, text, &dev::temporal::SEARCH_ATTRIBUTES));
+    findings.extend(pages::unknown_settings(FILE, text, &code));
+    report(&findings);
+}
+
+fn in_rust(rule: impl Fn(&str, &str) -> Vec<Finding>) -> Vec<Finding> {
+    Repository::get().check(is_rust, rule)
+}

@@ -7,6 +7,7 @@ mod client_of_another_language;
 mod commit_answer_lost;
 mod database_down_after_charge;
 mod happy_path;
+mod hours_of_waiting;
 mod many_callers_one_order;
 mod order_busy_then_free;
 mod person_confirms_then_late_truth;

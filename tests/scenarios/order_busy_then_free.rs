@@ -2,18 +2,26 @@
 
 use crate::support::{intent, order, order_in, pay, payment_in, world};
 use serde_json::json;
+use tests::settings::ALICE;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_key_pays_once_the_order_is_free() {
     let world = world().await;
     let order = order(&world, "o1").await;
-    let fault = json!({ "kind": "error_before_commit", "status": 503 });
-    world.sandbox.fault("charge", json!({ "payment_method": "pm_down" }), 1, fault).await;
-    let first = pay(&world, "k1", &intent(&world, &order, "careless", "pm_down")).await;
+    let fault = json!({ "kind": "timeout_before_commit" });
+    world.sandbox.fault("charge", json!({ "payment_method": "pm_lost" }), 1, fault).await;
+    let first = pay(&world, "k1", &intent(&world, &order, "blind", "pm_lost")).await;
     let body = intent(&world, &order, "main", "pm_ok");
-    let busy = pay(&world, "k2", &body).await;
-    assert_eq!((busy.status, busy.text("code")), (409, "order_busy"), "{}", busy.body);
-    payment_in(&world, first.text("id"), &["Failed"]).await;
+    for _ in 0..2 {
+        let busy = pay(&world, "k2", &body).await;
+        assert_eq!((busy.status, busy.text("code")), (409, "order_busy"), "{}", busy.body);
+    }
+    let review = payment_in(&world, first.text("id"), &["ManualReview"]).await;
+    let path = format!("/v1/reviews/{}/decisions", review.text("review"));
+    let not_paid = json!({ "kind": "confirm_not_paid", "evidence": "not on the statement" });
+    let decision = json!({ "version": 1, "choice": not_paid, "reason": "checked" });
+    let decided = world.api.post_as(&path, "d1", &decision, Some(ALICE)).await;
+    assert_eq!(decided.status, 200, "{}", decided.body);
     let free = pay(&world, "k2", &body).await;
     assert_eq!((free.status, free.text("state")), (200, "Persisted"), "{}", free.body);
     order_in(&world, &order, "Fulfilled").await;

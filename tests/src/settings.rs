@@ -23,6 +23,8 @@ pub struct Setup {
     pub own_postgres: bool,
     /// The world has its own Temporal, which it may kill.
     pub own_temporal: bool,
+    /// The world's Temporal is one whose time jumps over waits, once it is let to.
+    pub time_skips: bool,
     /// The workers reach PostgreSQL through a proxy that can cut.
     pub proxy: bool,
 }
@@ -37,6 +39,7 @@ impl Default for Setup {
             grace_ms: 700,
             own_postgres: false,
             own_temporal: false,
+            time_skips: false,
             proxy: false,
         }
     }

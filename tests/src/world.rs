@@ -9,14 +9,19 @@ use anyhow::{Context, Result};
 use dev::ports::free_port;
 use dev::postgres::Postgres;
 use dev::process::{Child, Program};
-use dev::temporal::TemporalServer;
+use dev::temporal::{TemporalServer, TestServer};
 use domain::{Currency, MerchantId, Money, Sku};
 use sqlx::PgPool;
 use std::path::PathBuf;
 use std::time::Duration;
 use store::Store;
 use store::catalog::{Merchant, Product};
-use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions};
+use temporalio_client::{
+    Client, ClientOptions, Connection, ConnectionOptions, WorkflowStartOptions,
+};
+use temporalio_common::data_converters::RawValue;
+use temporalio_common::protos::temporal::api::common::v1::Payload;
+use workflows::payment::PaymentWorkflow;
 
 /// What is on the shelf of every world at first.
 pub const STOCK: i64 = 1_000;
@@ -38,6 +43,7 @@ pub struct World {
     pub proxy: Option<Proxy>,
     pub postgres: Option<Postgres>,
     pub temporal: Option<TemporalServer>,
+    pub skipping: Option<TestServer>,
     pub workers: Vec<Child>,
     starter: Option<Child>,
     _sandbox: Child,
@@ -72,13 +78,17 @@ impl World {
                 .then(|| servers::start_temporal(&servers.workspace, &folder))
                 .transpose()
         })?;
+        let skipping = tokio::task::block_in_place(|| {
+            let log = folder.join("test-server.log");
+            setup.time_skips.then(|| TestServer::start(&servers.workspace, &log)).transpose()
+        })?;
         let server = postgres.as_ref().unwrap_or(&servers.postgres);
         let database = name.replace('-', "_");
         servers::create_database(server, &database)?;
         load_catalog(&server.url(store::migrate::OWNER_ROLE, &database), &name).await?;
         let (sandbox, sandbox_process) = start_sandbox(servers, &folder, &setup)?;
         let proxy = if setup.proxy { Some(Proxy::start(server.port()).await?) } else { None };
-        let address = temporal.as_ref().unwrap_or(&servers.temporal).url();
+        let address = temporal_url(servers, temporal.as_ref(), skipping.as_ref());
         let mut world = Self {
             merchant: name.clone(),
             task_queue: format!("payments-{name}"),
@@ -90,6 +100,7 @@ impl World {
             proxy,
             postgres,
             temporal,
+            skipping,
             workers: Vec::new(),
             starter: None,
             _sandbox: sandbox_process,
@@ -112,7 +123,29 @@ impl World {
     }
 
     fn temporal_url(&self) -> String {
-        self.temporal.as_ref().unwrap_or(&self.servers.temporal).url()
+        temporal_url(self.servers, self.temporal.as_ref(), self.skipping.as_ref())
+    }
+
+    /// Starts a payment's workflow by its id with its documented JSON, as any client may, and
+    /// gives the id.
+    ///
+    /// # Panics
+    /// When Temporal refuses.
+    pub async fn start_payment(&self, input: &serde_json::Value) -> String {
+        let payload = Payload {
+            metadata: [("encoding".to_owned(), b"json/plain".to_vec())].into(),
+            data: input.to_string().into_bytes(),
+            ..Payload::default()
+        };
+        let key = input["key"].as_str().unwrap_or_default();
+        let id = format!("payment/{}/{key}", self.merchant);
+        let options = WorkflowStartOptions::new(self.task_queue.clone(), id.clone()).build();
+        let input = RawValue::new(vec![payload]);
+        self.client
+            .start_workflow(PaymentWorkflow::run, input, options)
+            .await
+            .expect("Temporal starts the workflow");
+        id
     }
 
     /// One more worker process, which polls and reaches its database when this returns.
@@ -180,6 +213,15 @@ impl Drop for World {
             let _ = child.wait(STOP_LIMIT);
         }
     }
+}
+
+fn temporal_url(
+    servers: &Servers,
+    own: Option<&TemporalServer>,
+    skipping: Option<&TestServer>,
+) -> String {
+    let shared = || own.unwrap_or(&servers.temporal).url();
+    skipping.map_or_else(shared, TestServer::url)
 }
 
 async fn connect(address: &str) -> Result<Client> {

@@ -46,6 +46,7 @@ pub(crate) enum Code {
     InternalError,
     DatabaseUnavailable,
     TemporalUnavailable,
+    WorkerUnavailable,
 }
 
 impl Code {
@@ -94,6 +95,7 @@ impl Code {
                 ("database_unavailable", 503, "The database is not available")
             }
             Self::TemporalUnavailable => ("temporal_unavailable", 503, "Temporal is not available"),
+            Self::WorkerUnavailable => ("worker_unavailable", 503, "No worker answered in time"),
         }
     }
 
@@ -234,6 +236,11 @@ impl From<TemporalError> for ApiError {
                 let detail = "Temporal does not answer; send the same request again under the \
                               same key";
                 Self::new(Code::TemporalUnavailable, detail).because(error)
+            }
+            TemporalError::NoWorker { .. } => {
+                let detail = "the payment's workflow did not answer in time; whether it has the \
+                              request is not known; send the same request again under the same key";
+                Self::new(Code::WorkerUnavailable, detail).because(error)
             }
             TemporalError::Rejected { .. } => Self::internal(error),
         }

@@ -164,8 +164,8 @@ fn body(args: &DecideArgs, review: &Value) -> anyhow::Result<Value> {
     Ok(json!({ "version": version, "choice": choice, "reason": args.reason }))
 }
 
-/// The same decision about the same version has the same id, so that a repetition changes nothing.
-/// The version is left out of it: after the first success the review has the next one.
+/// The same decision has the same id, so that a repetition changes nothing. The version is not
+/// part of it: after the first success the review has the next one.
 fn decision_id(review: &str, body: &Value) -> String {
     let (choice, reason) = (body["choice"].to_string(), body["reason"].to_string());
     format!("dec_{}", derive("decision", &[review, &choice, &reason]))

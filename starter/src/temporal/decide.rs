@@ -1,10 +1,9 @@
 //! Bringing a person's decision to the payment's owner. A decision that was accepted is durable;
-//! one that was not accepted has changed nothing and may be sent again.
+//! one that was not accepted in time may be sent again safely.
 
-use super::{
-    Temporal, TemporalError, json_argument, long_rpc, memo, search_attributes, summary, within,
-};
+use super::{Temporal, TemporalError, json_argument, long_rpc, memo, search_attributes, summary};
 use domain::PaymentIntent;
+use domain::ids::derive;
 use std::time::Duration;
 use temporalio_client::errors::{WorkflowUpdateError, WorkflowUpdateWithStartError};
 use temporalio_client::{
@@ -26,7 +25,8 @@ impl Temporal {
     /// Sends a decision to the payment's workflow, which is started where none is open, and waits
     /// for its answer for at most `limit`.
     ///
-    /// Twice is safe: the update's id is the decision's.
+    /// Twice is safe: the row takes a decision's id once, and the same decision about the same
+    /// version is one update.
     ///
     /// # Errors
     /// [`TemporalError`] when the workflow did not accept the decision.
@@ -46,7 +46,7 @@ impl Temporal {
             WorkflowIdConflictPolicy::UseExisting,
         )
         .id_reuse_policy(WorkflowIdReusePolicy::AllowDuplicate)
-        .update_id(decision.decision.as_str())
+        .update_id(update_id(decision))
         .memo(memo(intent))
         .search_attributes(search_attributes(intent, true))
         .static_summary(summary(intent))
@@ -59,7 +59,9 @@ impl Temporal {
             json_argument(decision),
             options,
         );
-        let update = within(limit, doing, sent).await?.map_err(|error| of_start(doing, error))?;
+        let no_worker = |_elapsed| TemporalError::NoWorker { doing, limit };
+        let sent = tokio::time::timeout_at(until, sent).await.map_err(no_worker)?;
+        let update = sent.map_err(|error| of_start(doing, error))?;
         let answer = update.get_result(long_rpc());
         match tokio::time::timeout_at(until, answer).await {
             Ok(Ok(output)) => Ok(Decision::Answered(Box::new(output))),
@@ -76,6 +78,15 @@ impl Temporal {
     }
 }
 
+/// The decision's id with a digest of its content. Temporal answers a known update id with the
+/// first answer, whatever the update says: under the bare id a decision that was overtaken could
+/// never be made about the right version, and one with another content would be taken for done.
+fn update_id(decision: &DecideReview) -> String {
+    // Cannot fail: the message has string keys and no floats.
+    let content = serde_json::to_string(decision).unwrap_or_default();
+    format!("{}/{}", decision.decision, derive("decision update", &[&content]))
+}
+
 fn of_start(doing: &'static str, error: WorkflowUpdateWithStartError) -> TemporalError {
     match error {
         WorkflowUpdateWithStartError::Rpc(status)
@@ -89,5 +100,29 @@ fn of_start(doing: &'static str, error: WorkflowUpdateWithStartError) -> Tempora
         }
         // The run ended between two calls, or another start won: the next try finds out.
         other => TemporalError::unavailable(doing, other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn decision(version: i64, evidence: &str) -> DecideReview {
+        serde_json::from_value(json!({
+            "decision": "d-1", "review": format!("rev_{}", "a".repeat(26)),
+            "review_version": version, "reason": "seen", "operator": "alice", "stamp": "00",
+            "choice": { "kind": "confirm_not_paid", "evidence": evidence },
+        }))
+        .expect("valid")
+    }
+
+    #[test]
+    fn only_the_same_decision_about_the_same_version_is_the_same_update() {
+        let id = update_id(&decision(1, "line 4"));
+        assert!(id.starts_with("d-1/"), "{id}");
+        assert_eq!(id, update_id(&decision(1, "line 4")));
+        assert_ne!(id, update_id(&decision(2, "line 4")));
+        assert_ne!(id, update_id(&decision(1, "line 5")));
     }
 }

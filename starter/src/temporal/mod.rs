@@ -56,6 +56,10 @@ pub(crate) enum TemporalError {
     /// No answer, or an answer that may be another one in a moment.
     #[error("{doing}: Temporal is not available")]
     Unavailable { doing: &'static str, source: anyhow::Error },
+    /// Temporal is there and no worker took the request in time. Whether one still will is not
+    /// known.
+    #[error("{doing}: no worker answered within {limit:?}")]
+    NoWorker { doing: &'static str, limit: Duration },
     /// Asking again will not help: a setting of Temporal or of ours is wrong.
     #[error("{doing}: Temporal does not take the request")]
     Rejected { doing: &'static str, source: anyhow::Error },
