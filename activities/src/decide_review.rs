@@ -32,6 +32,7 @@ pub(crate) async fn decide_review(
         return Ok(refused("unauthenticated_decision", why));
     }
     if matches!(told.choice, Choice::ConfirmNotPaid { .. })
+        && is_open_as_seen(activities, input).await?
         && let Some(refusal) = close_first(activities, input).await?
     {
         return Ok(refusal);
@@ -56,6 +57,22 @@ pub(crate) async fn decide_review(
         Decided::NotAChoice { why, .. } => refused("not_a_choice", why),
         Decided::NoSuchReview => refused("review_not_found", "there is no such review"),
     })
+}
+
+/// Whether the review is still the one that the person saw. One that moved on is not acted upon:
+/// the channel is not asked to close anything for a decision that will not count.
+async fn is_open_as_seen(
+    activities: &PaymentActivities,
+    input: &DecideInput,
+) -> Result<bool, ActivityError> {
+    let payment = input.intent.payment_id();
+    let reviews = activities.store.read_reviews(Some(&input.decision.review)).await;
+    let reviews = reviews.map_err(|error| failure::store(&payment, &error))?;
+    Ok(reviews.iter().any(|review| {
+        review.payment == payment.as_str()
+            && review.state == "Open"
+            && review.version == input.decision.review_version
+    }))
 }
 
 /// Before a person may say "not paid", the channel makes it so: the reference is closed there, and
@@ -96,7 +113,8 @@ async fn close_first(
         CloseAnswer::Unknown { why } => {
             lookup::unknown_word(why).clone_into(&mut exchange.outcome);
             record(activities, input, &exchange).await?;
-            let why = "the channel did not confirm that the reference is closed; try again";
+            let why = "the channel did not confirm that the reference is closed; decide again later, \
+                       under a new key";
             Ok(Some(refused("channel_unavailable", why)))
         }
     }

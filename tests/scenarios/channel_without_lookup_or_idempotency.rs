@@ -88,8 +88,9 @@ async fn a_decision_is_refused_when_it_does_not_fit() {
     assert_eq!((refused.status, refused.text("code")), (422, "not_a_choice"), "{}", refused.body);
     let old = json!({ "version": 7, "choice": choice, "reason": "y" });
     let overtaken = world.api.post_as(&path, "d3", &old, Some(ALICE)).await;
-    assert_ne!(overtaken.status, 200, "{}", overtaken.body);
-    let still = payment_in(&world, payment.text("id"), &["ManualReview", "Persisted"]).await;
-    assert!(still.text("state") == "ManualReview" || still.text("state") == "Persisted");
+    assert_eq!((overtaken.status, overtaken.text("code")), (409, "decision_overtaken"));
+    payment_in(&world, payment.text("id"), &["ManualReview"]).await;
+    let asked = world.sandbox.truth().await.count("close");
+    assert_eq!(asked, 0, "a decision that does not count asks the channel for nothing");
     world.check().await;
 }

@@ -1,6 +1,6 @@
 //! PostgreSQL stops between the charge and its record, and comes back.
 
-use crate::support::{SETTLED, intent, order, order_in, pay, payment_in};
+use crate::support::{SETTLED, id_of, intent, order, order_in, pay, payment_in};
 use serde_json::json;
 use tests::wait::until;
 use tests::{Setup, World};
@@ -26,16 +26,16 @@ async fn the_answer_waits_in_history_until_the_database_is_back() {
         (world.sandbox.truth().await.charges().len() == 1).then_some(())
     })
     .await;
+    // A status is told all the same, and in words.
+    let status = world.api.get(&format!("/v1/payment_intents/{}", id_of(&world, "k1"))).await;
+    assert_eq!((status.status, status.text("state")), (200, "Succeeded"), "{}", status.body);
+    assert!(status.text("message").contains("do not charge again"), "{}", status.body);
     // While nothing can be recorded, nothing new is charged.
     let refused = pay(&world, "k2", &intent(&world, &order, "main", "pm_ok")).await;
     assert!(matches!(refused.status, 202 | 503), "{}", refused.body);
     let postgres = world.postgres.as_mut().expect("a PostgreSQL of its own");
     tokio::task::block_in_place(|| postgres.restart()).expect("PostgreSQL starts");
-    let id = domain::PaymentId::of(
-        &domain::MerchantId::parse(world.merchant.clone()).expect("valid"),
-        &domain::IdempotencyKey::parse("k1").expect("valid"),
-    );
-    payment_in(&world, id.as_str(), &["Persisted"]).await;
+    payment_in(&world, &id_of(&world, "k1"), &["Persisted"]).await;
     order_in(&world, &order, "Fulfilled").await;
     let truth = world.sandbox.truth().await;
     assert_eq!((truth.charges().len(), truth.count("charge")), (1, 1));

@@ -1,5 +1,6 @@
 //! What scenarios say often.
 
+use domain::{IdempotencyKey, MerchantId, PaymentId};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tests::api::Answer;
@@ -50,4 +51,10 @@ pub async fn order_in(world: &World, id: &str, state: &str) {
         (world.api.get(&path).await.text("state") == state).then_some(())
     })
     .await;
+}
+
+/// The id that a payment has under this key, whoever computes it.
+pub fn id_of(world: &World, key: &str) -> String {
+    let merchant = MerchantId::parse(world.merchant.clone()).expect("valid");
+    PaymentId::of(&merchant, &IdempotencyKey::parse(key).expect("valid")).to_string()
 }

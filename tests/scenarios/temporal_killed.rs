@@ -1,6 +1,6 @@
 //! Temporal dies while payments are on their way, and comes back.
 
-use crate::support::{SETTLED, intent, order, order_in, pay, payment_in};
+use crate::support::{SETTLED, id_of, intent, order, order_in, pay, payment_in};
 use serde_json::json;
 use tests::wait::until;
 use tests::{Setup, World};
@@ -25,11 +25,7 @@ async fn a_killed_temporal_loses_and_repeats_nothing() {
     let _ = caller.await.expect("the caller is answered");
     let temporal = world.temporal.as_mut().expect("a Temporal of its own");
     tokio::task::block_in_place(|| temporal.restart()).expect("Temporal starts");
-    let id = domain::PaymentId::of(
-        &domain::MerchantId::parse(world.merchant.clone()).expect("valid"),
-        &domain::IdempotencyKey::parse("k1").expect("valid"),
-    );
-    payment_in(&world, id.as_str(), &["Persisted"]).await;
+    payment_in(&world, &id_of(&world, "k1"), &["Persisted"]).await;
     order_in(&world, &order_id, "Fulfilled").await;
     let truth = world.sandbox.truth().await;
     assert_eq!((truth.charges().len(), truth.count("charge")), (1, 1));

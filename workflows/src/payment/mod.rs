@@ -20,8 +20,8 @@ use crate::contract::PaymentActivities;
 use crate::ids;
 use crate::raw;
 use domain::{
-    Action, Actor, ClaimToken, Facts, PaymentEvent, PaymentIntent, PaymentView, Policy, Proven,
-    UnixMillis,
+    Action, Actor, ClaimToken, Facts, PaymentEvent, PaymentIntent, PaymentState, PaymentView,
+    Policy, Proven, UnixMillis,
 };
 use messages::{
     ChargeInput, DecideInput, DecideOutput, DecideReview, FulfilInput, LookupInput, News,
@@ -137,10 +137,18 @@ impl PaymentWorkflow {
         self.intent.as_ref().map(|_| ()).map_err(|refusal| refusal.message.clone().into())
     }
 
-    /// The payment as this run knows it; the row is the truth.
+    /// The payment as this run knows it: Succeeded while history has money that the row has not.
+    /// Where the row answers, it is the truth.
     #[query(name = "payment")]
     pub fn payment(&self, _ctx: &WorkflowContextView) -> Option<PaymentView> {
-        self.view.clone()
+        let view = self.view.clone()?;
+        match self.unsettled.as_ref().map(|news| &news.event) {
+            Some(PaymentEvent::MoneyConfirmed { money }) => Some(PaymentView {
+                state: PaymentState::Succeeded { money: money.clone() },
+                ..view
+            }),
+            _ => Some(view),
+        }
     }
 }
 
@@ -166,11 +174,12 @@ async fn charge(
             s.rungs_done = 0;
         }
     });
-    let unsettled = ctx.state_mut(|s| s.unsettled.take());
-    match unsettled {
-        Some(news) => persist(ctx, intent, news).await,
-        None => Ok(()),
+    // Until it is written down, the query tells of it.
+    if let Some(news) = ctx.state(|s| s.unsettled.clone()) {
+        persist(ctx, intent, news).await?;
+        ctx.state_mut(|s| s.unsettled = None);
     }
+    Ok(())
 }
 
 async fn lookup(
