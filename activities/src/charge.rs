@@ -120,7 +120,8 @@ async fn send(
         Ok(view) => Ok(ChargeOutput { view, unsettled: None, policy: None }),
         // The answer goes into history instead, and is written down from there.
         Err(error) if error.is_transient() => {
-            tracing::warn!(payment.id = %intent.payment_id(), error = ?error, "answer kept in history");
+            let id = intent.payment_id();
+            tracing::warn!(payment.id = %id, error = ?error, "answer kept in history");
             Ok(ChargeOutput { view: granted.view, unsettled: Some(news), policy: None })
         }
         Err(error) => Err(failure::store(&intent.payment_id(), &error)),

@@ -113,8 +113,8 @@ async fn close_first(
         CloseAnswer::Unknown { why } => {
             lookup::unknown_word(why).clone_into(&mut exchange.outcome);
             record(activities, input, &exchange).await?;
-            let why = "the channel did not confirm that the reference is closed; decide again later, \
-                       under a new key";
+            let why = "the channel did not confirm that the reference is closed; \
+                       decide again later, under a new key";
             Ok(Some(refused("channel_unavailable", why)))
         }
     }

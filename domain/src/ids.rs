@@ -37,7 +37,8 @@ macro_rules! id {
             pub fn parse(text: impl Into<String>) -> Result<Self, IdError> {
                 let text = text.into();
                 let valid: fn(&str) -> bool = $valid;
-                if valid(&text) { Ok(Self(text)) } else { Err(IdError { what: $what, rule: $rule }) }
+                let error = IdError { what: $what, rule: $rule };
+                if valid(&text) { Ok(Self(text)) } else { Err(error) }
             }
 
             #[must_use]

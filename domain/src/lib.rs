@@ -5,7 +5,7 @@
 //!
 //! | word | meaning |
 //! |---|---|
-//! | payment intent | one decision to collect a fixed amount for an order under one idempotency key |
+//! | payment intent | one decision to collect a fixed amount for an order, under one key |
 //! | attempt | one try to satisfy the intent at one channel, with its own channel reference |
 //! | charge | authorize and capture in one call |
 //! | lookup | ask the channel what happened, by our reference |

@@ -59,7 +59,7 @@ impl Store {
     /// [`StoreError::Unavailable`], or [`StoreError::Missing`] for a migration not yet applied.
     pub async fn ready(&self) -> Result<(), StoreError> {
         let applied = sqlx::query_scalar!(
-            r#"-- ready
+            r#"-- schema.version
             SELECT max(version) AS "version" FROM _sqlx_migrations WHERE success"#
         )
         .fetch_one(&self.pool)

@@ -16,7 +16,10 @@ const TABLE: &[(&str, &str)] = &[
     ),
     (
         "Unknown",
-        "✗|Processing|Processing|Succeeded|Succeeded|ManualReview|Failed|AwaitingPayer|·|Failed|Closed|·|ManualReview|✗|✗",
+        concat!(
+            "✗|Processing|Processing|Succeeded|Succeeded|ManualReview|Failed|AwaitingPayer|·|",
+            "Failed|Closed|·|ManualReview|✗|✗",
+        ),
     ),
     ("Succeeded", "✗|✗|✗|·|· +r|· +r|· +r|·|·|·|· +r|·|·|·|·"),
     ("Persisted", "✗|✗|✗|·|· +r|· +r|· +r|·|·|·|· +r|·|·|·|·"),
