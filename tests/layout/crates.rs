@@ -59,6 +59,12 @@ struct Import {
     for_tests: bool,
 }
 
+/// An import that must go, and what to do.
+struct Wrong {
+    name: String,
+    what: String,
+}
+
 pub fn wrong_arrows() -> Vec<Finding> {
     check_all(wrong_imports_of_ours)
 }
@@ -97,7 +103,7 @@ pub fn second_cryptography() -> Vec<Finding> {
     found.collect()
 }
 
-fn check_all(rule: fn(&Rule, &[Import]) -> Vec<(String, String)>) -> Vec<Finding> {
+fn check_all(rule: fn(&Rule, &[Import]) -> Vec<Wrong>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for package in METADATA.workspace_packages() {
         let path = manifest(package);
@@ -107,15 +113,14 @@ fn check_all(rule: fn(&Rule, &[Import]) -> Vec<(String, String)>) -> Vec<Finding
             findings.push(Finding::new(&path, 1, what));
             continue;
         };
-        for (name, what) in rule(own, &imports(package)) {
+        for Wrong { name, what } in rule(own, &imports(package)) {
             findings.push(Finding::new(&path, line_with(manifest, &name), what));
         }
     }
     findings
 }
 
-/// The name and what to do, for each import of a crate of ours that the table does not have.
-fn wrong_imports_of_ours(rule: &Rule, imports: &[Import]) -> Vec<(String, String)> {
+fn wrong_imports_of_ours(rule: &Rule, imports: &[Import]) -> Vec<Wrong> {
     let wrong = imports.iter().filter(|it| it.is_ours && !rule.ours.contains(&it.name.as_str()));
     let advise = |import: &Import| {
         let Rule { package, ours, .. } = rule;
@@ -123,12 +128,12 @@ fn wrong_imports_of_ours(rule: &Rule, imports: &[Import]) -> Vec<(String, String
             "{package} may not import {}, only {ours:?}; move the code to where the arrow points",
             import.name
         );
-        (import.name.clone(), what)
+        Wrong { name: import.name.clone(), what }
     };
     wrong.map(advise).collect()
 }
 
-fn banned_imports(rule: &Rule, imports: &[Import]) -> Vec<(String, String)> {
+fn banned_imports(rule: &Rule, imports: &[Import]) -> Vec<Wrong> {
     let is_banned = |name: &str| {
         rule.banned.iter().any(|banned| match banned.strip_suffix('*') {
             Some(start) => name.starts_with(start),
@@ -141,7 +146,7 @@ fn banned_imports(rule: &Rule, imports: &[Import]) -> Vec<(String, String)> {
             "{} may not import {}; the crate whose work that is offers it to the others",
             rule.package, import.name
         );
-        (import.name.clone(), what)
+        Wrong { name: import.name.clone(), what }
     };
     wrong.map(advise).collect()
 }

@@ -57,7 +57,7 @@ impl Repository {
     }
 
     fn read() -> Self {
-        let root = Workspace::find().unwrap().root().to_owned();
+        let root = Workspace::find().expect("the workspace is found").root().to_owned();
         let paths = tracked(&root).unwrap_or_else(|| walked(&root));
         let file = |path: String| {
             // A file that git knows may be deleted, and a picture is no text.
@@ -65,7 +65,8 @@ impl Repository {
             Some(File { path, text })
         };
         let files: Vec<_> = paths.into_iter().filter_map(file).collect();
-        assert!(files.iter().any(|file| file.path == "Cargo.toml"), "no Cargo.toml in {root:?}");
+        let has_manifest = files.iter().any(|file| file.path == "Cargo.toml");
+        assert!(has_manifest, "no Cargo.toml in {}", root.display());
         Self { root, files }
     }
 
@@ -105,13 +106,13 @@ fn walked(root: &Path) -> Vec<String> {
     let mut paths = Vec::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).unwrap() {
-            let entry = entry.unwrap();
+        for entry in fs::read_dir(&folder).expect("a folder can be read").flatten() {
             let path = entry.path();
-            if !entry.file_type().unwrap().is_dir() {
-                let path = path.strip_prefix(root).unwrap();
+            if !path.is_dir() {
+                let path = path.strip_prefix(root).unwrap_or(&path);
                 paths.push(path.to_string_lossy().replace('\\', "/"));
-            } else if !NOT_OURS.iter().any(|name| entry.file_name() == *name) {
+            } else if !path.is_symlink() && !NOT_OURS.iter().any(|name| entry.file_name() == *name)
+            {
                 folders.push(path);
             }
         }

@@ -32,7 +32,7 @@ impl<'a> Source<'a> {
 
     /// The number of the line that holds a byte, from 1.
     pub fn line(&self, at: usize) -> usize {
-        1 + self.text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count()
+        1 + self.text[..at].matches('\n').count()
     }
 
     pub fn is_test_only(&self, at: usize) -> bool {
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn comments_strings_and_characters_are_blanked_and_lifetimes_stay() {
-        let text = r####"a<'x>("\"{", '{', '\'', 'é', r#"{"# /* { /* */ } */); // {"####;
+        let text = r##"a<'x>("\"{", '{', '\'', 'é', r#"{"# /* { /* */ } */); // {"##;
         let source = Source::of(text);
         assert!(!source.code.contains(['{', '}']), "{}", source.code);
         assert!(source.code.starts_with("a<'x>(\""), "{}", source.code);

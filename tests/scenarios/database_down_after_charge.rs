@@ -27,8 +27,7 @@ async fn the_answer_waits_in_history_until_the_database_is_back() {
     })
     .await;
     // A status is told all the same, and in words.
-    let status = world.api.get(&format!("/v1/payment_intents/{}", id_of(&world, "k1"))).await;
-    assert_eq!((status.status, status.text("state")), (200, "Succeeded"), "{}", status.body);
+    let status = payment_in(&world, &id_of(&world, "k1"), &["Succeeded"]).await;
     assert!(status.text("message").contains("do not charge again"), "{}", status.body);
     // While nothing can be recorded, nothing new is charged.
     let refused = pay(&world, "k2", &intent(&world, &order, "main", "pm_ok")).await;

@@ -8,7 +8,7 @@ use domain::{MerchantId, PaymentId, Sku};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use store::orders::{NewOrder, Placed};
-use temporalio_client::UntypedWorkflow;
+use temporalio_client::{UntypedWorkflow, WorkflowFetchHistoryOptions};
 use temporalio_common::protos::temporal::api::history::v1::history_event::Attributes;
 use temporalio_common::protos::temporal::api::testservice::v1::{
     LockTimeSkippingRequest, UnlockTimeSkippingRequest,
@@ -66,7 +66,7 @@ async fn state_is(world: &World, id: &PaymentId, state: &str) {
 /// The waits that the workflow asked Temporal for, in order.
 async fn waits_ms(world: &World, workflow_id: &str) -> Vec<i64> {
     let handle = world.client.get_workflow_handle::<UntypedWorkflow>(workflow_id.to_owned());
-    let history = handle.fetch_history(Default::default());
+    let history = handle.fetch_history(WorkflowFetchHistoryOptions::default());
     let events = history.into_events().await.expect("a history");
     let timers = events.into_iter().filter_map(|event| match event.attributes {
         Some(Attributes::TimerStartedEventAttributes(timer)) => timer.start_to_fire_timeout,

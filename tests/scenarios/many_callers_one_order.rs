@@ -19,8 +19,8 @@ async fn one_of_fifty_callers_pays_the_order() {
     let mut outcomes: BTreeMap<String, u32> = BTreeMap::new();
     while let Some(answer) = callers.join_next().await {
         let answer = answer.expect("no caller panics");
-        let word = if answer.status < 300 { answer.text("state") } else { answer.text("code") };
-        *outcomes.entry(word.to_owned()).or_default() += 1;
+        let said = if answer.status < 300 { answer.text("state") } else { answer.text("code") };
+        *outcomes.entry(said.to_owned()).or_default() += 1;
     }
     let refused =
         outcomes.get("order_busy").unwrap_or(&0) + outcomes.get("order_not_payable").unwrap_or(&0);

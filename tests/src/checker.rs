@@ -8,7 +8,7 @@ use serde_json::Value;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 use std::collections::BTreeMap;
-use temporalio_client::UntypedWorkflow;
+use temporalio_client::{UntypedWorkflow, WorkflowFetchHistoryOptions};
 
 /// Everything that the laws are checked against.
 struct Evidence {
@@ -53,7 +53,9 @@ impl World {
             let id = format!("payment/{}/{key}", self.merchant);
             let handle = self.client.get_workflow_handle::<UntypedWorkflow>(id);
             // A workflow that is gone has no history to look into.
-            if let Ok(json) = handle.fetch_history(Default::default()).to_json().await {
+            if let Ok(json) =
+                handle.fetch_history(WorkflowFetchHistoryOptions::default()).to_json().await
+            {
                 histories.push(String::from_utf8_lossy(&json).into_owned());
             }
         }

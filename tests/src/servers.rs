@@ -104,11 +104,10 @@ pub fn create_database(server: &Postgres, name: &str) -> Result<()> {
 }
 
 /// Runs async work from a place that may or may not be inside a runtime already.
-fn on_own_runtime<T: Send + 'static, E: Send + 'static>(
-    work: impl Future<Output = Result<T, E>> + Send + 'static,
-) -> Result<T>
+fn on_own_runtime<T, E>(work: impl Future<Output = Result<T, E>> + Send + 'static) -> Result<T>
 where
-    E: std::error::Error + Sync,
+    T: Send + 'static,
+    E: std::error::Error + Send + Sync + 'static,
 {
     let thread = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

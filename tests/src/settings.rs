@@ -11,6 +11,7 @@ pub const SECRET: &str = "5eec8e7000112233445566778899aabbccddeeff00112233445566
 
 /// What is not as usual in a world.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "what a world has is independent")]
 pub struct Setup {
     /// How many worker processes run from the start.
     pub workers: usize,

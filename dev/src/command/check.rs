@@ -14,7 +14,7 @@ use super::sql_data;
 const CARGO_CHECKS: [(&str, &[&str]); 3] = [
     ("formatting", &["fmt", "--all", "--", "--check"]),
     ("clippy", &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
-    ("layout", &["test", "-p", "tests", "--test", "layout"]),
+    ("layout", &["test", "--workspace", "--test", "layout"]),
 ];
 
 pub fn run(workspace: &Workspace) -> Result<ExitCode> {
