@@ -7,7 +7,8 @@ use domain::channel::CloseAnswer;
 use domain::{Actor, Choice, ConfirmedMoney, Exchange, Operation, PaymentEvent};
 use std::time::Instant;
 use store::decisions::{Decided, Decision};
-use store::settle_payment::{Confirmation, NotFound};
+use store::exchanges::NotFound;
+use store::settle_payment::Confirmation;
 use temporalio_sdk::activities::ActivityError;
 use workflows::payment::messages::{DecideInput, DecideOutput};
 

@@ -9,8 +9,9 @@ use domain::{
     PaymentIntent, PaymentState, PaymentView, Proven, UnixMillis, UnknownReason,
 };
 use std::time::Instant;
+use store::exchanges::NotFound;
 use store::reads::PaymentRecord;
-use store::settle_payment::{Confirmation, NotFound};
+use store::settle_payment::Confirmation;
 use temporalio_sdk::activities::ActivityError;
 use workflows::payment::messages::LookupOutput;
 

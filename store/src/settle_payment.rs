@@ -7,13 +7,15 @@
 use crate::Store;
 use crate::effects::{self, EventRecord};
 use crate::error::{Doing, StoreError, exactly_one};
-use crate::payments::{LockedOrder, insert, local_event, lock_order, lock_payment};
-use crate::rows::{Payment, timestamp};
+use crate::exchanges::insert_exchange;
+use crate::news::{describe, event_id};
+use crate::payments::{LockedOrder, insert, lock_order, lock_payment};
+use crate::rows::Payment;
 use domain::{
     Actor, ClaimToken, ConfirmedMoney, Effect, EventId, Exchange, PaymentEvent, PaymentIntent,
     PaymentState, PaymentView, ReviewReason, Step, UnixMillis,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use sqlx::PgTransaction;
 
 /// One piece of news, with who brought it.
@@ -112,64 +114,14 @@ impl Store {
         tx.commit().await.doing("committing a kept fact")?;
         Ok(Settlement { answer: Answer::Applied, view })
     }
-
-    /// Records a request that taught nothing new: the payment stays as it is.
-    ///
-    /// A complete lookup that found nothing is remembered in the row under the claim it was made
-    /// for; only the next claim may conclude anything from it.
-    ///
-    /// # Errors
-    /// [`StoreError`]; twice leaves two records of one request, which harms nothing.
-    pub async fn record_exchange(
-        &self,
-        intent: &PaymentIntent,
-        token: Option<&ClaimToken>,
-        exchange: &Exchange,
-        not_found: NotFound,
-    ) -> Result<PaymentView, StoreError> {
-        let mut tx = self.pool.begin().await.doing("beginning to record a request")?;
-        let order = must_lock_order(&mut tx, intent).await?;
-        let payment = must_lock_payment(&mut tx, intent).await?;
-        insert_exchange(&mut tx, &payment, token, exchange).await?;
-        if not_found == NotFound::Complete && payment.claim_token.as_ref() == token {
-            sqlx::query!(
-                r#"-- payments.not_found
-                UPDATE payment SET not_found_at = $2 WHERE id = $1"#,
-                payment.id.as_str(),
-                timestamp(exchange.started_at),
-            )
-            .execute(&mut *tx)
-            .await
-            .doing("recording a lookup that found nothing")?;
-        }
-        let view = effects::view(&mut tx, &payment, order.state).await?;
-        tx.commit().await.doing("committing the record of a request")?;
-        Ok(view)
-    }
 }
 
-/// Whether a recorded request is a complete lookup that found nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NotFound {
-    No,
-    Complete,
-}
-
-async fn must_lock_order(
+pub(crate) async fn must_lock_order(
     tx: &mut PgTransaction<'_>,
     intent: &PaymentIntent,
 ) -> Result<LockedOrder, StoreError> {
     let missing = || StoreError::Missing { what: "order", id: intent.order.to_string() };
     lock_order(tx, &intent.order).await?.ok_or_else(missing)
-}
-
-async fn must_lock_payment(
-    tx: &mut PgTransaction<'_>,
-    intent: &PaymentIntent,
-) -> Result<Payment, StoreError> {
-    let id = intent.payment_id();
-    let missing = || StoreError::Missing { what: "payment", id: id.to_string() };
-    lock_payment(tx, &id).await?.ok_or_else(missing)
 }
 
 /// Locks the order, then the payment. A payment whose row is gone is made again from the intent,
@@ -194,7 +146,14 @@ pub(crate) async fn settle_locked(
     payment: &mut Payment,
     news: &Confirmation<'_>,
 ) -> Result<Answer, StoreError> {
-    let id = event_id(payment, &news.event);
+    let mut id = event_id(payment, &news.event);
+    let mut of_another = false;
+    if let PaymentEvent::MoneyConfirmed { money } = &news.event {
+        of_another = belongs_to_another(tx, payment, money).await?;
+        if of_another {
+            id = EventId::of(&[payment.id.as_str(), id.as_str()]);
+        }
+    }
     if event_is_known(tx, &id).await? {
         return Ok(Answer::AlreadyApplied);
     }
@@ -202,11 +161,50 @@ pub(crate) async fn settle_locked(
     let (kind, cause) = describe(&news.event);
     let record = EventRecord { id: &id, kind, actor: &actor, cause };
     match &news.event {
+        PaymentEvent::MoneyConfirmed { money } if of_another => {
+            doubt_transaction(tx, payment, money, &record).await
+        }
         PaymentEvent::MoneyConfirmed { money } => {
             take_money(tx, order, payment, money, &record).await
         }
         event => take_weak_news(tx, payment, event, news, &record).await,
     }
+}
+
+/// Whether the channel's transaction is known already as money of another payment.
+async fn belongs_to_another(
+    tx: &mut PgTransaction<'_>,
+    payment: &Payment,
+    money: &ConfirmedMoney,
+) -> Result<bool, StoreError> {
+    sqlx::query_scalar!(
+        r#"-- money_fact.of_another
+        SELECT EXISTS (
+            SELECT FROM money_fact
+            WHERE channel = $1 AND account = $2 AND transaction_id = $3 AND payment_id <> $4
+        ) AS "of_another!""#,
+        payment.intent.channel.as_str(),
+        payment.intent.account.as_str(),
+        money.transaction.as_str(),
+        payment.id.as_str(),
+    )
+    .fetch_one(&mut **tx)
+    .await
+    .doing("looking for a transaction")
+}
+
+/// One movement cannot pay twice. It stays with the payment it was first known for, and a person
+/// finds out what became of this one.
+async fn doubt_transaction(
+    tx: &mut PgTransaction<'_>,
+    payment: &mut Payment,
+    money: &ConfirmedMoney,
+    record: &EventRecord<'_>,
+) -> Result<Answer, StoreError> {
+    let step = payment.state.clone().on(PaymentEvent::MoneyMismatch { money: money.clone() })?;
+    effects::take_step(tx, payment, step, record).await?;
+    effects::open_review(tx, payment, record.id, ReviewReason::BrokenRule).await?;
+    Ok(Answer::Mismatch)
 }
 
 /// Money that moved: kept as a fact first, then given to the order, or to a person.
@@ -303,81 +301,4 @@ async fn event_is_known(tx: &mut PgTransaction<'_>, id: &EventId) -> Result<bool
     .fetch_one(&mut **tx)
     .await
     .doing("looking for an event")
-}
-
-async fn insert_exchange(
-    tx: &mut PgTransaction<'_>,
-    payment: &Payment,
-    token: Option<&ClaimToken>,
-    exchange: &Exchange,
-) -> Result<(), StoreError> {
-    sqlx::query!(
-        r#"-- channel_exchange.insert
-        INSERT INTO channel_exchange
-            (payment_id, operation, claim_token, started_at, duration_ms, outcome,
-             transaction_id)
-        VALUES ($1, $2, $3, $4, $5, $6, $7)"#,
-        payment.id.as_str(),
-        exchange.operation.as_str(),
-        token.map(ClaimToken::as_str),
-        timestamp(exchange.started_at),
-        exchange.duration_ms,
-        exchange.outcome,
-        exchange.transaction.as_ref().map(domain::ChannelTransactionId::as_str),
-    )
-    .execute(&mut **tx)
-    .await
-    .doing("recording a channel exchange")?;
-    Ok(())
-}
-
-/// News about money is named by the money; weaker news by the claim it is about, so that the same
-/// answer of the same request is one event.
-fn event_id(payment: &Payment, event: &PaymentEvent) -> EventId {
-    let intent = &payment.intent;
-    match event {
-        PaymentEvent::MoneyConfirmed { money } | PaymentEvent::MoneyMismatch { money } => {
-            EventId::of(&[
-                intent.channel.as_str(),
-                intent.account.as_str(),
-                money.transaction.as_str(),
-                "charge",
-                "succeeded",
-                &money.amount.minor_units().to_string(),
-                money.amount.currency().code(),
-            ])
-        }
-        PaymentEvent::LadderEnded | PaymentEvent::Decided { .. } => {
-            local_event(payment, describe(event).0)
-        }
-        event => {
-            let token = payment.claim_token.as_ref().map_or("", ClaimToken::as_str);
-            EventId::of(&[payment.id.as_str(), describe(event).0, token])
-        }
-    }
-}
-
-/// The event's word and its cause, without any payer data.
-fn describe(event: &PaymentEvent) -> (&'static str, Value) {
-    match event {
-        PaymentEvent::Claimed { token, .. } => ("claimed", json!({ "token": token })),
-        PaymentEvent::MoneyConfirmed { money } | PaymentEvent::MoneyMismatch { money } => {
-            ("money_confirmed", json!({ "transaction": money.transaction, "money": money.amount }))
-        }
-        PaymentEvent::Declined { class, code } => {
-            ("declined", json!({ "class": class, "code": code }))
-        }
-        PaymentEvent::PayerAction { pay_before, .. } => {
-            ("payer_action", json!({ "pay_before": pay_before }))
-        }
-        PaymentEvent::AnswerLost { why } => ("answer_lost", json!({ "why": why })),
-        PaymentEvent::NotExecuted { proof } => ("not_executed", json!({ "proof": proof })),
-        PaymentEvent::ClosedAtChannel => ("closed_at_channel", json!({})),
-        PaymentEvent::StartExpired => ("start_expired", json!({})),
-        PaymentEvent::LadderEnded => ("ladder_ended", json!({})),
-        PaymentEvent::Decided { verdict } => {
-            let paid = matches!(verdict, domain::payment::Verdict::Paid { .. });
-            ("decided", json!({ "paid": paid }))
-        }
-    }
 }

@@ -118,6 +118,12 @@ impl World {
         Ok(world)
     }
 
+    /// The address of this world's database under a role.
+    #[must_use]
+    pub fn database_url(&self, role: &str) -> String {
+        self.server().url(role, &self.database)
+    }
+
     fn server(&self) -> &Postgres {
         self.postgres.as_ref().unwrap_or(&self.servers.postgres)
     }
