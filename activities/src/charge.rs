@@ -118,13 +118,13 @@ async fn send(
     };
     match settle(activities, intent, input.start_before, &news).await {
         Ok(view) => Ok(ChargeOutput { view, unsettled: None, policy: None }),
-        // The answer goes into history instead, and is written down from there.
-        Err(error) if error.is_transient() => {
+        // Whatever the reason, the channel's answer is not lost with this attempt: it goes into
+        // history, and is written down from there.
+        Err(error) => {
             let id = intent.payment_id();
-            tracing::warn!(payment.id = %id, error = ?error, "answer kept in history");
+            tracing::error!(payment.id = %id, error = ?error, "answer kept in history");
             Ok(ChargeOutput { view: granted.view, unsettled: Some(news), policy: None })
         }
-        Err(error) => Err(failure::store(&intent.payment_id(), &error)),
     }
 }
 

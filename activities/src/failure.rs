@@ -1,6 +1,7 @@
 //! What is tried again, what is refused, and what is a bug.
 
 use domain::PaymentId;
+use std::time::Duration;
 use store::StoreError;
 use temporalio_common::error::ApplicationFailure;
 use temporalio_sdk::activities::ActivityError;
@@ -30,6 +31,20 @@ pub(crate) fn store(payment: &PaymentId, error: &StoreError) -> ActivityError {
     ApplicationFailure::builder(error.to_string())
         .type_name(code::BROKEN_RULE.to_owned())
         .non_retryable(true)
+        .build()
+        .into()
+}
+
+/// A failure that must not end the run, because the news would be lost with it: tried again, after
+/// a longer wait where it is no outage.
+pub(crate) fn kept(payment: &PaymentId, error: &StoreError, wait: Duration) -> ActivityError {
+    if error.is_transient() {
+        return store(payment, error);
+    }
+    tracing::error!(payment.id = %payment, error = ?error, "ALARM: news cannot be written down");
+    ApplicationFailure::builder(error.to_string())
+        .type_name(code::BROKEN_RULE.to_owned())
+        .next_retry_delay(wait)
         .build()
         .into()
 }

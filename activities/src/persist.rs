@@ -1,11 +1,16 @@
 //! Write down news that is durable in history already.
 
 use crate::{PaymentActivities, failure};
+use std::time::Duration;
 use store::settle_payment::Confirmation;
 use temporalio_sdk::activities::ActivityError;
 use workflows::payment::messages::{PersistInput, RowOutput};
 
-/// Settles the news, or fails in a way that is tried again.
+/// Wait after a failure that is no outage: somebody must mend something first.
+const MENDED_AFTER: Duration = Duration::from_secs(30);
+
+/// Settles the news, or fails in a way that is tried again, for ever: the channel's answer has no
+/// other place to go.
 ///
 /// Twice is safe: the event's id is unique, and the second finds it.
 pub(crate) async fn persist(
@@ -21,6 +26,7 @@ pub(crate) async fn persist(
         exchange: input.news.exchange.as_ref(),
     };
     let settled = activities.store.settle(&confirmation).await;
-    let settled = settled.map_err(|e| failure::store(&input.intent.payment_id(), &e))?;
+    let id = input.intent.payment_id();
+    let settled = settled.map_err(|error| failure::kept(&id, &error, MENDED_AFTER))?;
     Ok(RowOutput { view: settled.view })
 }

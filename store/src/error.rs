@@ -27,13 +27,13 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Wraps an error of the driver: a violated constraint or a syntax error is a broken rule,
-    /// everything else may pass.
+    /// Wraps an error of the driver: a violated constraint or bad data is a broken rule. All else
+    /// may pass: an outage by itself, a missing right when an administrator gives it back.
     pub(crate) fn of(doing: &'static str, source: sqlx::Error) -> Self {
         let broken = source.as_database_error().and_then(|error| {
             let code = error.code().unwrap_or_default();
-            // Classes 22, 23 and 42: bad data, a constraint, a wrong statement or a missing right.
-            let ours = ["22", "23", "42"].iter().any(|class| code.starts_with(class));
+            // Classes 22 and 23: bad data, a constraint.
+            let ours = ["22", "23"].iter().any(|class| code.starts_with(class));
             ours.then(|| error.constraint().unwrap_or(&code).to_owned())
         });
         match broken {
