@@ -28,10 +28,9 @@ pub(crate) async fn charge(
     input: &ChargeInput,
 ) -> Result<ChargeOutput, ActivityError> {
     let intent = &input.intent;
-    let channel = activities
-        .channels
-        .get(intent.channel, &intent.account)
-        .ok_or_else(|| failure::refused(unknown_account(intent)))?;
+    let Some(channel) = activities.channels.get(intent.channel, &intent.account) else {
+        return Err(no_account(activities, intent).await);
+    };
     let capabilities = channel.capabilities();
     // Before the claim is written: our share of the time ends no later than the claim does.
     let deadline = Instant::now() + capabilities.call_limit;
@@ -211,12 +210,20 @@ fn transaction(event: &PaymentEvent) -> Option<domain::ChannelTransactionId> {
     }
 }
 
-fn unknown_account(intent: &PaymentIntent) -> Refusal {
-    Refusal {
-        code: code::UNKNOWN_ACCOUNT.to_owned(),
-        message: format!("account {} is not set up at this channel", intent.account),
-        field: Some("account".to_owned()),
-        payment: None,
+/// An account that this worker does not know refuses a new intent. A payment that is recorded goes
+/// on at a worker that knows it.
+async fn no_account(activities: &PaymentActivities, intent: &PaymentIntent) -> ActivityError {
+    let id = intent.payment_id();
+    let message = format!("account {} is not set up at this channel", intent.account);
+    match activities.store.read_payment(&id).await {
+        Err(error) => failure::store(&id, &error),
+        Ok(Some(_)) => failure::again("account_missing", message),
+        Ok(None) => failure::refused(Refusal {
+            code: code::UNKNOWN_ACCOUNT.to_owned(),
+            message,
+            field: Some("account".to_owned()),
+            payment: None,
+        }),
     }
 }
 

@@ -10,7 +10,7 @@ use store::decisions::{Decided, Decision};
 use store::exchanges::NotFound;
 use store::settle_payment::Confirmation;
 use temporalio_sdk::activities::ActivityError;
-use workflows::payment::messages::{DecideInput, DecideOutput};
+use workflows::payment::messages::{DecideInput, DecideOutput, code};
 
 /// Decides a review.
 ///
@@ -56,6 +56,9 @@ pub(crate) async fn decide_review(
             DecideOutput::Overtaken { view, review_state, review_version }
         }
         Decided::NotAChoice { why, .. } => refused("not_a_choice", why),
+        Decided::IdTaken => {
+            refused(code::IDEMPOTENCY_CONFLICT, "the key was used for another review's decision")
+        }
         Decided::NoSuchReview => refused("review_not_found", "there is no such review"),
     })
 }

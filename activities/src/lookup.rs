@@ -24,8 +24,7 @@ pub(crate) async fn lookup(
     start_before: UnixMillis,
 ) -> Result<LookupOutput, ActivityError> {
     let id = intent.payment_id();
-    let record = activities.store.read_payment(&id).await.map_err(|e| failure::store(&id, &e))?;
-    let Some(record) = record else {
+    let Some(record) = read_or_rebuild(activities, intent, start_before).await? else {
         return Err(failure::again("row_missing", format!("payment {id} has no row")));
     };
     let Some(channel) = activities.channels.get(intent.channel, &intent.account) else {
@@ -37,6 +36,24 @@ pub(crate) async fn lookup(
         return Ok(LookupOutput { view: record.view, proven: None });
     }
     Asked { activities, intent, start_before, channel, record }.look_up().await
+}
+
+/// A row that a loss took is made again: a lookup is asked for only about a payment that was
+/// recorded.
+async fn read_or_rebuild(
+    activities: &PaymentActivities,
+    intent: &PaymentIntent,
+    start_before: UnixMillis,
+) -> Result<Option<PaymentRecord>, ActivityError> {
+    let (id, store) = (intent.payment_id(), &activities.store);
+    let record = store.read_payment(&id).await.map_err(|error| failure::store(&id, &error))?;
+    if record.is_some() {
+        return Ok(record);
+    }
+    let wait = std::time::Duration::from_secs(30);
+    let rebuilt = store.rebuild(intent, start_before).await;
+    rebuilt.map_err(|error| failure::kept(&id, &error, wait))?;
+    store.read_payment(&id).await.map_err(|error| failure::store(&id, &error))
 }
 
 /// One lookup under way. `record` was read before the channel is asked, so that whatever it proves

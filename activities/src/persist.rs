@@ -7,7 +7,7 @@ use temporalio_sdk::activities::ActivityError;
 use workflows::payment::messages::{PersistInput, RowOutput};
 
 /// Wait after a failure that is no outage: somebody must mend something first.
-const MENDED_AFTER: Duration = Duration::from_secs(30);
+const MENDED_AFTER: Duration = Duration::from_secs(5);
 
 /// Settles the news, or fails in a way that is tried again, for ever: the channel's answer has no
 /// other place to go.
@@ -27,6 +27,14 @@ pub(crate) async fn persist(
     };
     let settled = activities.store.settle(&confirmation).await;
     let id = input.intent.payment_id();
-    let settled = settled.map_err(|error| failure::kept(&id, &error, MENDED_AFTER))?;
+    // What a channel said has no other place to go; what the workflow said itself, it says again.
+    let irreplaceable = input.news.exchange.is_some();
+    let settled = settled.map_err(|error| {
+        if irreplaceable {
+            failure::kept(&id, &error, MENDED_AFTER)
+        } else {
+            failure::store(&id, &error)
+        }
+    })?;
     Ok(RowOutput { view: settled.view })
 }

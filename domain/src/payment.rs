@@ -185,6 +185,11 @@ impl PaymentState {
             // Money is believed in every state, and never lost by a later event.
             (state @ (S::Succeeded { .. } | S::Persisted { .. }), event) => on_money(state, event),
             (_, E::MoneyConfirmed { money }) => moved(S::Succeeded { money }),
+            // The answer is no longer lost: it is money that does not fit, and a weaker word of the
+            // channel can end this review no more.
+            (S::ManualReview { reason: ReviewReason::OutcomeUnknown }, E::MoneyMismatch { .. }) => {
+                absorbed(S::ManualReview { reason: ReviewReason::AmountMismatch })
+            }
             (state @ S::ManualReview { .. }, E::MoneyMismatch { .. }) => absorbed(state),
             (_, E::MoneyMismatch { .. }) => {
                 moved(S::ManualReview { reason: ReviewReason::AmountMismatch })

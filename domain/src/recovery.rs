@@ -30,6 +30,8 @@ pub const DEFAULT_LADDER_MS: [u64; 6] = [1_000, 3_000, 10_000, 30_000, 300_000, 
 pub const DEFAULT_AWAITING_PAYER_MS: [u64; 3] = [5_000, 30_000, 300_000];
 /// Lookups while a person is asked: hourly for a day, then daily.
 const REVIEW_HOURLY_LOOKUPS: u32 = 24;
+/// What an attempt may need to write an answer down.
+const SETTLE_TIME: Duration = Duration::from_secs(5);
 const HOUR: Duration = Duration::from_secs(3_600);
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -69,9 +71,10 @@ pub enum Action {
         event: PaymentEvent,
         token: Option<ClaimToken>,
     },
-    /// Wait for a person; look up after the wait, where the channel can.
+    /// Wait for a person; look again after the wait: at the channel where it can be asked, and at
+    /// the row, to which somebody else may have brought the truth.
     AskPerson {
-        lookup_after: Option<Duration>,
+        look_after: Duration,
     },
     /// Hand the goods over.
     Fulfil,
@@ -98,9 +101,10 @@ impl PaymentView {
                 let number = facts.rungs_done + 1;
                 Action::Lookup { wait: Duration::from_millis(wait), number, of: None }
             }
-            PaymentState::AwaitingPayer { .. } => Action::AskPerson { lookup_after: None },
-            // Committed only after a broken rule; a person looks, the money is kept.
-            PaymentState::Succeeded { .. } => Action::AskPerson { lookup_after: None },
+            // Succeeded is committed only after a broken rule; a person looks, the money is kept.
+            PaymentState::AwaitingPayer { .. } | PaymentState::Succeeded { .. } => {
+                Action::AskPerson { look_after: look_after(facts) }
+            }
             PaymentState::Persisted { effect: Effect::Applied, .. } => {
                 let waiting = matches!(self.order_state, OrderState::Paid | OrderState::Fulfilling);
                 if waiting { Action::Fulfil } else { Action::Done }
@@ -112,9 +116,7 @@ impl PaymentView {
                 if let (Some(proven), ReviewReason::OutcomeUnknown) = (facts.proven, reason) {
                     return not_executed(proven);
                 }
-                let lookup = can_look_up && *reason == ReviewReason::OutcomeUnknown;
-                let wait = if facts.rungs_done < REVIEW_HOURLY_LOOKUPS { HOUR } else { DAY };
-                Action::AskPerson { lookup_after: lookup.then_some(wait) }
+                Action::AskPerson { look_after: look_after(facts) }
             }
         }
     }
@@ -148,6 +150,17 @@ impl PaymentView {
             _ => Action::Settle { event: PaymentEvent::LadderEnded, token: None },
         }
     }
+}
+
+/// Hourly for a day, then daily. Where only the row can be looked at, the first look comes when the
+/// last request of ours must have been answered: an attempt that was taken for dead may have
+/// brought the money.
+fn look_after(facts: &Facts<'_>) -> Duration {
+    let capabilities = &facts.policy.capabilities;
+    if facts.rungs_done == 0 && capabilities.lookup.is_none() {
+        return capabilities.call_limit + capabilities.grace + SETTLE_TIME;
+    }
+    if facts.rungs_done < REVIEW_HOURLY_LOOKUPS { HOUR } else { DAY }
 }
 
 fn not_executed(proven: &Proven) -> Action {

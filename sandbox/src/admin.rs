@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::answer::Answer;
 use crate::app::App;
 use crate::books::Event;
-use crate::channel::{self, MAX_BODY_BYTES, object};
+use crate::channel::{self, MAX_BODY_BYTES, object, shown};
 use crate::charge::Status;
 use crate::perform::not_found;
 use crate::sign::fresh_id;
@@ -68,22 +68,19 @@ async fn pay(State(app): Shared, Path((account, reference)): Path<(String, Strin
     answer.send(None, "")
 }
 
+/// The oldest charge that is open takes the money, as [`Event::Paid`] has it.
 async fn paid(app: &App, account: String, reference: String) -> Answer {
     let _held = app.lock(&account, &reference).await;
     let now = Utc::now();
-    let open = {
+    let (open, count) = {
         let books = app.books();
         let known = books.under(&account, &reference);
-        let Some(charge) =
-            known.iter().find(|charge| charge.status == Status::Open).or(known.first())
-        else {
-            return not_found();
-        };
-        if charge.status_at(now) != Status::Open {
+        let Some(open) = known.iter().find(|charge| charge.status_at(now) == Status::Open) else {
+            let Some(shown) = shown(&known) else { return not_found() };
             let refusal = Answer::error(409, "not_open", "the payer cannot pay this charge");
-            return refusal.with("charge", object(charge, known.len()).into_value());
-        }
-        (*charge).clone()
+            return refusal.with("charge", shown.into_value());
+        };
+        ((*open).clone(), known.len())
     };
     let Ok(transaction) = fresh_id("sbx_") else {
         return Answer::error(503, "no_entropy", "no transaction number could be drawn");
@@ -95,5 +92,5 @@ async fn paid(app: &App, account: String, reference: String) -> Answer {
         executed_at: Some(now),
         ..open
     };
-    object(&paid, 1)
+    object(&paid, count)
 }

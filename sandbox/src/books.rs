@@ -92,7 +92,7 @@ impl Books {
             }
             Event::Paid { account, reference, transaction, at } => {
                 let places = self.places(&account, &reference);
-                let open = |place: &usize| self.charges[*place].status == Status::Open;
+                let open = |place: &usize| self.charges[*place].status_at(at) == Status::Open;
                 if let Some(place) = places.into_iter().find(open) {
                     let charge = &mut self.charges[place];
                     charge.status = Status::Succeeded;

@@ -187,7 +187,8 @@ async fn execute_charge(app: &App, account: &Account, content: Content) -> Answe
         return Answer::not_executed(503, "no_entropy", "no transaction number could be drawn");
     };
     let charge = Charge::execute(&account.name, content, transaction, Utc::now());
-    let answer = object(&charge, 1);
+    let count = app.books().under(&account.name, &reference).len() + 1;
+    let answer = object(&charge, count);
     app.commit(Event::Charged { charge: Box::new(charge) }).await;
     answer
 }
@@ -205,9 +206,10 @@ fn known(app: &App, account: &Account, content: &Content) -> Option<Answer> {
             object(first, known.len()).replayed()
         });
     }
+    // "Closed" means that no money can move: one expired charge beside others does not close them.
     let now = Utc::now();
-    if let Some(closed) = known.iter().find(|charge| charge.status_at(now) == Status::Closed) {
-        return Some(object(closed, known.len()));
+    if known.iter().all(|charge| charge.status_at(now) == Status::Closed) {
+        return Some(object(first, known.len()));
     }
     account.refuses_known_reference.then(|| {
         Answer::error(409, "reference_known", "there is a charge under this reference already")
@@ -238,12 +240,18 @@ async fn execute_close(app: &App, account: &str, reference: &str) -> Answer {
     answer
 }
 
-/// What stands under a reference: the first charge that moved money, else the first.
 fn show(app: &App, account: &str, reference: &str) -> Option<Answer> {
     let books = app.books();
-    let known = books.under(account, reference);
-    let moved = known.iter().find(|charge| charge.status == Status::Succeeded);
-    Some(object(moved.or(known.first())?, known.len()))
+    shown(&books.under(account, reference))
+}
+
+/// What is shown of the charges under a reference: the first that moved money, else the first that
+/// still may, else the first.
+pub fn shown(known: &[&Charge]) -> Option<Answer> {
+    let now = Utc::now();
+    let first = |status| known.iter().find(|charge| charge.status_at(now) == status);
+    let charge = first(Status::Succeeded).or_else(|| first(Status::Open)).or(known.first())?;
+    Some(object(charge, known.len()))
 }
 
 pub fn object(charge: &Charge, count: usize) -> Answer {

@@ -26,14 +26,15 @@ pub enum PageKind {
     Json,
 }
 
+/// The braces of a kind without fields are needed: serde would take any field for a bare one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Fault {
     Delay {
         ms: u64,
     },
-    TimeoutBeforeCommit,
-    TimeoutAfterCommit,
+    TimeoutBeforeCommit {},
+    TimeoutAfterCommit {},
     ErrorBeforeCommit {
         #[serde(default = "internal_error")]
         status: u16,
@@ -52,16 +53,16 @@ pub enum Fault {
     PauseBeforeCommit {
         ms: u64,
     },
-    NotFound,
-    Refused,
-    Unsigned,
+    NotFound {},
+    Refused {},
+    Unsigned {},
     WrongAmount {
         amount: u64,
     },
     UnmappedStatus {
         status: String,
     },
-    MaintenancePage,
+    MaintenancePage {},
 }
 
 fn internal_error() -> u16 {
@@ -200,11 +201,11 @@ impl Fault {
             Self::UnmappedStatus { status } if !(1..=MAX_WORD_LEN).contains(&status.len()) => {
                 Some("status must have 1 to 64 bytes")
             }
-            Self::NotFound if operation != Operation::Lookup => Some("not_found is for lookup"),
+            Self::NotFound {} if operation != Operation::Lookup => Some("not_found is for lookup"),
             Self::WrongAmount { .. } if !charge_or_lookup => {
                 Some("wrong_amount is for charge and lookup")
             }
-            Self::Unsigned | Self::UnmappedStatus { .. } | Self::MaintenancePage
+            Self::Unsigned {} | Self::UnmappedStatus { .. } | Self::MaintenancePage {}
                 if !at_the_channel =>
             {
                 Some("this fault is not for fulfil")
@@ -216,18 +217,18 @@ impl Fault {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Delay { .. } => "delay",
-            Self::TimeoutBeforeCommit => "timeout_before_commit",
-            Self::TimeoutAfterCommit => "timeout_after_commit",
+            Self::TimeoutBeforeCommit {} => "timeout_before_commit",
+            Self::TimeoutAfterCommit {} => "timeout_after_commit",
             Self::ErrorBeforeCommit { .. } => "error_before_commit",
             Self::ErrorAfterCommit { .. } => "error_after_commit",
             Self::DropConnection { .. } => "drop_connection",
             Self::PauseBeforeCommit { .. } => "pause_before_commit",
-            Self::NotFound => "not_found",
-            Self::Refused => "refused",
-            Self::Unsigned => "unsigned",
+            Self::NotFound {} => "not_found",
+            Self::Refused {} => "refused",
+            Self::Unsigned {} => "unsigned",
             Self::WrongAmount { .. } => "wrong_amount",
             Self::UnmappedStatus { .. } => "unmapped_status",
-            Self::MaintenancePage => "maintenance_page",
+            Self::MaintenancePage {} => "maintenance_page",
         }
     }
 }
@@ -287,6 +288,7 @@ mod tests {
             json!({ "operation": "charge", "times": 0, "fault": { "kind": "refused" } }),
             json!({ "operation": "charge", "fault": { "kind": "surprise" } }),
             json!({ "operation": "charge", "fault": { "kind": "drop_connection" } }),
+            json!({ "operation": "charge", "fault": { "kind": "refused", "status": 400 } }),
             json!({ "fault": { "kind": "refused" } }),
         ] {
             assert!(add(&mut faults, wanted.clone()).is_err(), "{wanted}");

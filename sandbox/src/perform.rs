@@ -44,11 +44,11 @@ impl Call {
                 };
                 self.carry_out(paused).await
             }
-            Fault::TimeoutBeforeCommit => {
+            Fault::TimeoutBeforeCommit {} => {
                 self.entry.outcome("not_executed");
                 self.hold().await
             }
-            Fault::TimeoutAfterCommit => {
+            Fault::TimeoutAfterCommit {} => {
                 self.carry_out(work).await;
                 self.hold().await
             }
@@ -68,13 +68,13 @@ impl Call {
                 }
                 self.hang_up.now().await
             }
-            Fault::NotFound => self.instead(not_found()),
-            Fault::Refused => self.instead(refused(self.operation)),
-            Fault::MaintenancePage => {
+            Fault::NotFound {} => self.instead(not_found()),
+            Fault::Refused {} => self.instead(refused(self.operation)),
+            Fault::MaintenancePage {} => {
                 self.entry.outcome("not_executed");
                 Answer::page(200, "Down for maintenance")
             }
-            Fault::Unsigned => self.carry_out(work).await.wrongly_signed(),
+            Fault::Unsigned {} => self.carry_out(work).await.wrongly_signed(),
             Fault::WrongAmount { amount } => {
                 self.carry_out(work).await.altered("amount", json!(amount))
             }

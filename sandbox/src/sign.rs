@@ -104,11 +104,15 @@ mod tests {
             .collect()
     }
 
-    /// Both values were computed by another program from the words of the README.
+    /// The values were computed by another program from the words of the README.
     #[test]
     fn the_signatures_are_those_of_the_readme() {
         let request = Signed { method: "POST", path: "/v1/charges", body: BODY };
         assert_eq!(key().refuse(&headers("1790000000", "nonce-1", TAG), &request, NOW), None);
+        let path = "/v1/charges/abcdefghijklmnopqrstuvwxyz";
+        let lookup = Signed { method: "GET", path, body: b"" };
+        let tag = "1493158e12b3181f99f4c86d682cb6d8d60cbd5a7dc11b10dee6bf9fe4f100d3";
+        assert_eq!(key().refuse(&headers("1790000000", "nonce-1", tag), &lookup, NOW), None);
         let answer = key().answer(404, "1790000001", "nonce-1", br#"{"error":"not_found"}"#);
         assert_eq!(answer, "a9929299750777a7bbfab9e48d9bb41e342d936b1ed4a43fc0e9efb5ce4efc9e");
     }

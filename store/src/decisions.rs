@@ -4,13 +4,14 @@
 use crate::Store;
 use crate::effects::{self, EventRecord};
 use crate::error::{Doing, StoreError, exactly_one};
-use crate::payments::{LockedOrder, local_event, lock_order, lock_payment};
+use crate::locks::{LockedOrder, lock_order, lock_payment, order_of};
+use crate::payments::local_event;
 use crate::rows::Payment;
 use crate::settle_payment::{Confirmation, settle_locked};
 use domain::payment::Verdict;
 use domain::{
     Actor, Choice, ConfirmedMoney, DecisionId, Evidence, PaymentEvent, PaymentId, PaymentIntent,
-    PaymentState, PaymentView, ReviewId,
+    PaymentState, PaymentView, ReviewId, ReviewReason,
 };
 use serde_json::json;
 use sqlx::PgTransaction;
@@ -46,6 +47,8 @@ pub enum Decided {
         why: &'static str,
     },
     NoSuchReview,
+    /// The decision's id was used for another review. Nothing was changed.
+    IdTaken,
 }
 
 #[derive(Debug)]
@@ -64,7 +67,8 @@ impl Store {
     /// [`StoreError`]; whether it was committed is found out by calling again.
     pub async fn decide(&self, decision: &Decision<'_>) -> Result<Decided, StoreError> {
         let mut tx = self.pool.begin().await.doing("beginning a decision")?;
-        let order = lock_order(&mut tx, &decision.intent.order).await?;
+        let order = order_of(&mut tx, decision.intent).await?;
+        let order = lock_order(&mut tx, &order).await?;
         let payment = lock_payment(&mut tx, decision.payment).await?;
         let (Some(mut order), Some(mut payment)) = (order, payment) else {
             return Ok(Decided::NoSuchReview);
@@ -79,6 +83,9 @@ impl Store {
             let view = effects::view(&mut tx, &payment, order.state).await?;
             let (review_state, review_version) = (review.state, review.version);
             return Ok(Decided::Overtaken { view, review_state, review_version });
+        }
+        if id_is_taken(&mut tx, decision).await? {
+            return Ok(Decided::IdTaken);
         }
         if let Some(why) = refuse(&mut tx, decision, &payment).await? {
             let view = effects::view(&mut tx, &payment, order.state).await?;
@@ -109,6 +116,21 @@ async fn lock_review(
     .doing("locking a review")
 }
 
+async fn id_is_taken(
+    tx: &mut PgTransaction<'_>,
+    decision: &Decision<'_>,
+) -> Result<bool, StoreError> {
+    sqlx::query_scalar!(
+        r#"-- review.decision_taken
+        SELECT EXISTS (SELECT FROM review WHERE decision_id = $1 AND id <> $2) AS "taken!""#,
+        decision.id.as_str(),
+        decision.review.as_str(),
+    )
+    .fetch_one(&mut **tx)
+    .await
+    .doing("looking for a decision")
+}
+
 /// Whether the choice fits the question and the facts.
 async fn refuse(
     tx: &mut PgTransaction<'_>,
@@ -117,6 +139,13 @@ async fn refuse(
 ) -> Result<Option<&'static str>, StoreError> {
     if !matches!(payment.state, PaymentState::ManualReview { .. }) {
         return Ok(Some("the payment's outcome is not in question"));
+    }
+    let answer_lost = matches!(
+        payment.state,
+        PaymentState::ManualReview { reason: ReviewReason::OutcomeUnknown }
+    );
+    if matches!(decision.choice, Choice::ConfirmNotPaid { .. }) && !answer_lost {
+        return Ok(Some("money is known to have moved for this payment"));
     }
     let Choice::ConfirmPaid { transaction, money, .. } = decision.choice else {
         let facts = sqlx::query_scalar!(

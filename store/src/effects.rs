@@ -1,7 +1,7 @@
 //! What an event does to the rows, inside the caller's transaction and under its locks.
 
 use crate::error::{Doing, StoreError, exactly_one};
-use crate::payments::LockedOrder;
+use crate::locks::LockedOrder;
 use crate::rows::{ATTEND_REVIEW_S, Payment, StateColumns, units, word};
 use domain::{
     ConfirmedMoney, Effect, EventId, OrderState, PaymentView, ReviewId, ReviewReason, Step,
@@ -254,7 +254,7 @@ async fn sell_reserved(tx: &mut PgTransaction<'_>, order: &LockedOrder) -> Resul
             SELECT p.merchant_id, p.sku, i.quantity
             FROM order_item i JOIN product p USING (merchant_id, sku)
             WHERE i.order_id = $1
-            ORDER BY p.merchant_id, p.sku
+            ORDER BY p.merchant_id COLLATE "C", p.sku COLLATE "C"
             FOR UPDATE OF p
         )
         UPDATE product p

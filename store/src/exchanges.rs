@@ -3,7 +3,7 @@
 use crate::Store;
 use crate::effects;
 use crate::error::{Doing, StoreError};
-use crate::payments::lock_payment;
+use crate::locks::lock_payment;
 use crate::rows::{Payment, timestamp};
 use crate::settle_payment::must_lock_order;
 use domain::{ClaimToken, Exchange, PaymentIntent, PaymentView};

@@ -4,7 +4,7 @@
 use crate::Store;
 use crate::effects;
 use crate::error::{Doing, StoreError, exactly_one};
-use crate::payments::{LockedOrder, lock_order, lock_payment};
+use crate::locks::{LockedOrder, lock_order, lock_payment, order_of};
 use domain::{OrderState, PaymentIntent, PaymentView};
 use sqlx::PgTransaction;
 
@@ -76,8 +76,9 @@ async fn must_lock(
     tx: &mut PgTransaction<'_>,
     intent: &PaymentIntent,
 ) -> Result<LockedOrder, StoreError> {
-    let missing = || StoreError::Missing { what: "order", id: intent.order.to_string() };
-    lock_order(tx, &intent.order).await?.ok_or_else(missing)
+    let order = order_of(tx, intent).await?;
+    let missing = || StoreError::Missing { what: "order", id: order.to_string() };
+    lock_order(tx, &order).await?.ok_or_else(missing)
 }
 
 async fn view_of(

@@ -9,6 +9,7 @@ mod effects;
 pub mod error;
 pub mod exchanges;
 pub mod fulfilment;
+mod locks;
 pub mod migrate;
 mod news;
 pub mod orders;
@@ -47,7 +48,13 @@ impl Store {
         let options = PgConnectOptions::from_str(url)
             .doing("reading the database address")?
             .application_name("oncepay")
-            .options([("statement_timeout", limit.as_str()), ("lock_timeout", limit.as_str())]);
+            .options([
+                ("statement_timeout", limit.as_str()),
+                ("lock_timeout", limit.as_str()),
+                // A process that froze inside a transaction does not hold its locks for ever.
+                ("idle_in_transaction_session_timeout", limit.as_str()),
+                ("tcp_user_timeout", limit.as_str()),
+            ]);
         let pool = PgPoolOptions::new()
             .max_connections(max_connections)
             .acquire_timeout(ACQUIRE_LIMIT)

@@ -5,13 +5,14 @@
 use crate::Store;
 use crate::effects::{self, EventRecord};
 use crate::error::{Doing, StoreError, exactly_one};
-use crate::rows::{Payment, PaymentRow, millis, timestamp, units};
+use crate::locks::{LockedOrder, lock_order, lock_payment};
+use crate::rows::{Payment, timestamp, units};
 use domain::{
-    Capabilities, ClaimToken, EventId, IntentField, OrderId, OrderState, PaymentEvent, PaymentId,
+    Capabilities, ClaimToken, EventId, IntentField, OrderState, PaymentEvent, PaymentId,
     PaymentIntent, PaymentState, PaymentView, PermitFacts, RetryPermit, Step, UnixMillis,
 };
 use serde_json::json;
-use sqlx::{PgConnection, PgTransaction};
+use sqlx::PgTransaction;
 
 /// Who wants to send, and under which conditions.
 #[derive(Clone, Copy, Debug)]
@@ -79,75 +80,6 @@ impl Store {
         }
         Ok(claim)
     }
-}
-
-/// The order's row, locked. Always the first lock.
-#[derive(Debug)]
-pub(crate) struct LockedOrder {
-    pub id: OrderId,
-    pub merchant_id: String,
-    pub state: OrderState,
-    pub payable: i64,
-    pub currency: String,
-    pub coupon_code: Option<String>,
-    pub paid_by: Option<String>,
-    pub close_at: UnixMillis,
-}
-
-pub(crate) async fn lock_order(
-    tx: &mut PgConnection,
-    id: &OrderId,
-) -> Result<Option<LockedOrder>, StoreError> {
-    let row = sqlx::query!(
-        r#"-- payments.lock_order
-        SELECT merchant_id, state, payable, currency, coupon_code, paid_by,
-               close_at
-        FROM customer_order WHERE id = $1 FOR UPDATE"#,
-        id.as_str(),
-    )
-    .fetch_optional(tx)
-    .await
-    .doing("locking an order")?;
-    row.map(|row| {
-        let state = OrderState::parse(&row.state).ok_or_else(|| StoreError::Inconsistent {
-            table: "customer_order",
-            column: "state",
-            row: id.to_string(),
-        })?;
-        Ok(LockedOrder {
-            id: id.clone(),
-            merchant_id: row.merchant_id,
-            state,
-            payable: row.payable,
-            currency: row.currency,
-            coupon_code: row.coupon_code,
-            paid_by: row.paid_by,
-            close_at: millis(row.close_at),
-        })
-    })
-    .transpose()
-}
-
-pub(crate) async fn lock_payment(
-    tx: &mut PgConnection,
-    id: &PaymentId,
-) -> Result<Option<Payment>, StoreError> {
-    sqlx::query_as!(
-        PaymentRow,
-        r#"-- payments.lock
-        SELECT id, merchant_id, idempotency_key, order_id, amount, currency, channel, account,
-               payment_method, state, live, version, start_before, claim_token, first_sent_at,
-               send_before, permits_used, not_found_at, action, pay_before, transaction_id,
-               transaction_amount, transaction_currency, effect, failure_class, review_reason,
-               clock_timestamp() AS "now!"
-        FROM payment WHERE id = $1 FOR UPDATE"#,
-        id.as_str(),
-    )
-    .fetch_optional(tx)
-    .await
-    .doing("locking a payment")?
-    .map(Payment::try_from)
-    .transpose()
 }
 
 /// No row yet: check the order, then write the intent and its first claim together.
@@ -274,10 +206,10 @@ async fn claim_again(
             let view = effects::view(tx, &payment, order.state).await?;
             Ok(Claim::Granted { view, pay_before: order.close_at })
         }
-        PaymentState::Unknown | PaymentState::AwaitingPayer { .. } => {
-            claim_repeat(tx, request, order, payment).await
-        }
-        PaymentState::Processing { .. }
+        PaymentState::Unknown => claim_repeat(tx, request, order, payment).await,
+        // A payer who was shown how to pay may still do so: there is nothing to send.
+        PaymentState::AwaitingPayer { .. }
+        | PaymentState::Processing { .. }
         | PaymentState::Succeeded { .. }
         | PaymentState::Persisted { .. }
         | PaymentState::Failed { .. }

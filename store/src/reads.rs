@@ -93,7 +93,7 @@ impl Store {
                    payment_method, state, live, version, start_before, claim_token, first_sent_at,
                    send_before, permits_used, not_found_at, action, pay_before, transaction_id,
                    transaction_amount, transaction_currency, effect, failure_class,
-                   review_reason, clock_timestamp() AS "now!"
+                   review_reason, rebuilt, clock_timestamp() AS "now!"
             FROM payment WHERE id = $1"#,
             id.as_str(),
         )

@@ -40,6 +40,7 @@ pub(crate) struct PaymentRow {
     pub effect: Option<String>,
     pub failure_class: Option<String>,
     pub review_reason: Option<String>,
+    pub rebuilt: bool,
     pub now: DateTime<Utc>,
 }
 
@@ -57,6 +58,8 @@ pub struct Payment {
     pub send_before: Option<UnixMillis>,
     pub permits_used: u8,
     pub not_found_at: Option<UnixMillis>,
+    /// The row was made again after a loss: what was sent before is not known.
+    pub rebuilt: bool,
     /// PostgreSQL's clock when the row was read.
     pub now: UnixMillis,
 }
@@ -219,6 +222,7 @@ impl TryFrom<PaymentRow> for Payment {
             permits_used: u8::try_from(row.permits_used)
                 .map_err(|_| reader.wrong("permits_used"))?,
             not_found_at: row.not_found_at.map(millis),
+            rebuilt: row.rebuilt,
             now: millis(row.now),
         })
     }

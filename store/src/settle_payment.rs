@@ -8,12 +8,13 @@ use crate::Store;
 use crate::effects::{self, EventRecord};
 use crate::error::{Doing, StoreError, exactly_one};
 use crate::exchanges::insert_exchange;
+use crate::locks::{LockedOrder, lock_order, lock_payment, order_of};
 use crate::news::{describe, event_id};
-use crate::payments::{LockedOrder, insert, lock_order, lock_payment};
+use crate::payments::insert;
 use crate::rows::Payment;
 use domain::{
-    Actor, ClaimToken, ConfirmedMoney, Effect, EventId, Exchange, PaymentEvent, PaymentIntent,
-    PaymentState, PaymentView, ReviewReason, Step, UnixMillis,
+    Actor, ClaimToken, ConfirmedMoney, Effect, EventId, Exchange, NotExecutedProof, PaymentEvent,
+    PaymentIntent, PaymentState, PaymentView, ReviewReason, Step, UnixMillis, UnknownReason,
 };
 use serde_json::json;
 use sqlx::PgTransaction;
@@ -75,6 +76,26 @@ impl Store {
         }
     }
 
+    /// Makes a payment's row again from its intent, where a loss took it: as one about which a
+    /// request may have been sent, so that only lookups follow.
+    ///
+    /// Twice is safe: a row that is there stays as it is.
+    ///
+    /// # Errors
+    /// [`StoreError`]; [`StoreError::Missing`] when the order is lost as well.
+    pub async fn rebuild(
+        &self,
+        intent: &PaymentIntent,
+        start_before: UnixMillis,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.pool.begin().await.doing("beginning to rebuild a payment")?;
+        must_lock_order(&mut tx, intent).await?;
+        if lock_payment(&mut tx, &intent.payment_id()).await?.is_none() {
+            insert(&mut tx, intent, start_before, &rebuilt(None)).await?;
+        }
+        tx.commit().await.doing("committing a rebuilt payment")
+    }
+
     async fn try_settle(&self, news: &Confirmation<'_>) -> Result<Settlement, StoreError> {
         let mut tx = self.pool.begin().await.doing("beginning to settle")?;
         let (mut order, mut payment) = lock_both(&mut tx, news).await?;
@@ -120,11 +141,12 @@ pub(crate) async fn must_lock_order(
     tx: &mut PgTransaction<'_>,
     intent: &PaymentIntent,
 ) -> Result<LockedOrder, StoreError> {
-    let missing = || StoreError::Missing { what: "order", id: intent.order.to_string() };
-    lock_order(tx, &intent.order).await?.ok_or_else(missing)
+    let order = order_of(tx, intent).await?;
+    let missing = || StoreError::Missing { what: "order", id: order.to_string() };
+    lock_order(tx, &order).await?.ok_or_else(missing)
 }
 
-/// Locks the order, then the payment. A payment whose row is gone is made again from the intent,
+/// Locks the payment's own order, then the payment. A payment whose row is gone is made again from the intent,
 /// as one about which a request may have been sent.
 async fn lock_both(
     tx: &mut PgTransaction<'_>,
@@ -134,10 +156,14 @@ async fn lock_both(
     if let Some(payment) = lock_payment(tx, &news.intent.payment_id()).await? {
         return Ok((order, payment));
     }
-    let token = news.token.cloned().unwrap_or_else(|| ClaimToken::of("rebuilt", 0));
-    let state = PaymentState::Processing { token };
-    let payment = insert(tx, news.intent, news.start_before, &state).await?;
+    let payment = insert(tx, news.intent, news.start_before, &rebuilt(news.token)).await?;
     Ok((order, payment))
+}
+
+fn rebuilt(token: Option<&ClaimToken>) -> PaymentState {
+    PaymentState::Processing {
+        token: token.cloned().unwrap_or_else(|| ClaimToken::of("rebuilt", 0)),
+    }
 }
 
 pub(crate) async fn settle_locked(
@@ -146,9 +172,10 @@ pub(crate) async fn settle_locked(
     payment: &mut Payment,
     news: &Confirmation<'_>,
 ) -> Result<Answer, StoreError> {
-    let mut id = event_id(payment, &news.event);
+    let event = believed(payment, &news.event);
+    let mut id = event_id(payment, &event);
     let mut of_another = false;
-    if let PaymentEvent::MoneyConfirmed { money } = &news.event {
+    if let PaymentEvent::MoneyConfirmed { money } = &event {
         of_another = belongs_to_another(tx, payment, money).await?;
         if of_another {
             id = EventId::of(&[payment.id.as_str(), id.as_str()]);
@@ -158,9 +185,9 @@ pub(crate) async fn settle_locked(
         return Ok(Answer::AlreadyApplied);
     }
     let actor = news.actor.label();
-    let (kind, cause) = describe(&news.event);
+    let (kind, cause) = describe(&event);
     let record = EventRecord { id: &id, kind, actor: &actor, cause };
-    match &news.event {
+    match &event {
         PaymentEvent::MoneyConfirmed { money } if of_another => {
             doubt_transaction(tx, payment, money, &record).await
         }
@@ -168,6 +195,21 @@ pub(crate) async fn settle_locked(
             take_money(tx, order, payment, money, &record).await
         }
         event => take_weak_news(tx, payment, event, news, &record).await,
+    }
+}
+
+/// That one request was not executed proves nothing about one that was sent before it. Only a
+/// lookup speaks of all that was sent; after a repeat, a request's own word is a lost answer.
+fn believed(payment: &Payment, event: &PaymentEvent) -> PaymentEvent {
+    let sent_before = payment.permits_used > 0 || payment.rebuilt;
+    match event {
+        PaymentEvent::NotExecuted { proof: NotExecutedProof::NothingSent } if sent_before => {
+            PaymentEvent::AnswerLost { why: UnknownReason::ConnectionLost }
+        }
+        PaymentEvent::NotExecuted { proof: NotExecutedProof::ChannelSaidSo } if sent_before => {
+            PaymentEvent::AnswerLost { why: UnknownReason::ChannelError }
+        }
+        event => event.clone(),
     }
 }
 

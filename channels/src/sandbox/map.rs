@@ -10,6 +10,9 @@ use domain::{
     PayerAction, UnixMillis, UnknownReason,
 };
 
+/// Longest address that a payer is sent to, in bytes.
+const MAX_URL_LEN: usize = 2_048;
+
 /// A verified answer, read.
 enum Read {
     Charge(ChargeObject),
@@ -157,8 +160,10 @@ fn said(object: &ChargeObject, reference: &ChannelReference) -> Result<Said, Unk
 }
 
 fn payer_action(action: &super::wire::Action) -> Option<PayerAction> {
-    let url = action.url.clone().filter(|_| action.kind == "redirect")?;
-    Some(PayerAction::Redirect { url })
+    let url = action.url.as_deref().filter(|_| action.kind == "redirect")?;
+    let plain = url.len() <= MAX_URL_LEN && url.bytes().all(|byte| byte.is_ascii_graphic());
+    let web = url.starts_with("https://") || url.starts_with("http://");
+    (plain && web).then(|| PayerAction::Redirect { url: url.to_owned() })
 }
 
 /// A channel's code, kept to what a code is made of: never its free text.

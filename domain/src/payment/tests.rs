@@ -74,6 +74,23 @@ fn neither_a_claim_nor_a_decision_can_be_forged_in_json() {
     }
 }
 
+#[test]
+fn money_that_does_not_fit_is_denied_by_no_weaker_word() {
+    let review = PaymentState::ManualReview { reason: ReviewReason::OutcomeUnknown };
+    let money = match crate::state_page::events().remove(5).1 {
+        PaymentEvent::MoneyMismatch { money } => money,
+        other => panic!("the sixth example is a mismatch: {other:?}"),
+    };
+    let state = apply(review, &PaymentEvent::MoneyMismatch { money });
+    for event in [
+        PaymentEvent::ClosedAtChannel,
+        PaymentEvent::NotExecuted { proof: NotExecutedProof::LookupAfterGrace },
+        PaymentEvent::Declined { class: DeclineClass::MayPayAgain, code: String::new() },
+    ] {
+        assert_eq!(apply(state.clone(), &event).name(), "ManualReview", "{event:?}");
+    }
+}
+
 fn apply(state: PaymentState, event: &PaymentEvent) -> PaymentState {
     match state.clone().on(event.clone()) {
         Ok(Step::Moved(next) | Step::Absorbed { state: next, .. }) => next,

@@ -13,6 +13,7 @@ fn the_payment_method_decides() {
         ("pm_decline_final_1", "declined", json!("do_not_honor"), json!(true)),
         ("pm_decline_1", "declined", json!("insufficient_funds"), json!(false)),
         ("pm_action_1", "open", Value::Null, Value::Null),
+        ("card_pm_decline", "succeeded", Value::Null, Value::Null),
     ]
     .into_iter()
     .enumerate()
@@ -20,51 +21,99 @@ fn the_payment_method_decides() {
         let mut content = content(method);
         content["reference"] = json!(format!("{index:026}"));
         let object = sandbox.charge_of("main", &content).reply().expect(200);
+        assert_eq!(object["reference"], content["reference"]);
         assert_eq!(object["status"], status, "{method}");
         assert_eq!((&object["decline_code"], &object["decline_final"]), (&code, &last));
         assert_eq!((&object["amount"], &object["currency"]), (&json!(1999), &json!("CNY")));
-        assert_eq!(object["action"].is_object(), status == "open");
-        assert_eq!(object["transaction"].is_string(), status == "succeeded");
+        assert_eq!(object["action"]["kind"] == "redirect", status == "open");
+        assert_eq!(object["action"]["url"].is_string(), status == "open");
+        let transaction = object["transaction"].as_str().unwrap_or_default();
+        assert_eq!(
+            transaction.starts_with("sbx_") && transaction.len() == 28,
+            status == "succeeded"
+        );
+        assert_eq!(object.get("charges"), None);
     }
-    assert_eq!(sandbox.money(), 1);
+    assert_eq!(sandbox.money(), 2);
+    let objects = &sandbox.truth()["objects"];
+    assert_eq!(objects.as_array().unwrap().len(), 5);
+    assert_eq!(
+        (&objects[1]["account"], &objects[1]["payment_method"]),
+        (&json!("main"), &json!("pm_decline_final_1"))
+    );
 }
 
 #[test]
-fn an_idempotent_account_answers_again_and_refuses_other_content() {
+fn an_idempotent_account_answers_again_whatever_became_of_the_charge() {
+    let sandbox = Sandbox::start();
+    for (index, method) in
+        ["pm_card", "pm_decline", "pm_decline_final", "pm_action"].into_iter().enumerate()
+    {
+        let mut content = content(method);
+        content["reference"] = json!(format!("{index:026}"));
+        let first = sandbox.charge_of("main", &content).reply();
+        assert_eq!(first.headers.get("x-sandbox-replayed"), None, "{method}");
+        let second = sandbox.charge_of("main", &content).reply();
+        assert_eq!(second.expect(200), first.expect(200));
+        assert_eq!(second.headers["x-sandbox-replayed"], "true", "{method}");
+    }
+    assert_eq!(sandbox.money(), 1);
+    assert_eq!(sandbox.truth()["objects"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn an_idempotent_account_refuses_other_content_in_any_field() {
     let sandbox = Sandbox::start();
     let first = sandbox.charge("main", "pm_card").reply().expect(200);
-    let second = sandbox.charge("main", "pm_card").reply();
-    assert_eq!(second.expect(200), first);
-    assert_eq!(second.headers["x-sandbox-replayed"], "true");
-    let body = sandbox.charge("main", "pm_other").reply().expect(422);
-    assert_eq!((&body["error"], &body["executed"]), (&json!("reference_reused"), &Value::Null));
+    for (field, value) in [
+        ("amount", json!(2000)),
+        ("currency", json!("USD")),
+        ("payment_method", json!("pm_other")),
+        ("description", json!("coffee")),
+        ("pay_before", json!("2030-01-01T00:00:00Z")),
+    ] {
+        let mut other = content("pm_card");
+        other[field] = value;
+        let body = sandbox.charge_of("main", &other).reply().expect(422);
+        let said = (&body["error"], &body["executed"]);
+        assert_eq!(said, (&json!("reference_reused"), &Value::Null), "{field}");
+    }
     assert_eq!(sandbox.money(), 1);
+    assert_eq!(sandbox.lookup("main").reply().expect(200), first);
 }
 
 #[test]
 fn a_refusing_account_answers_409_and_does_not_charge() {
     let sandbox = Sandbox::start();
-    sandbox.charge("refusing", "pm_card").reply().expect(200);
-    let body = sandbox.charge("refusing", "pm_card").reply().expect(409);
-    assert_eq!((&body["error"], &body["executed"]), (&json!("reference_known"), &Value::Null));
+    let first = sandbox.charge("refusing", "pm_card").reply().expect(200);
+    for method in ["pm_card", "pm_other"] {
+        let reply = sandbox.charge("refusing", method).reply();
+        let body = reply.expect(409);
+        assert_eq!((&body["error"], &body["executed"]), (&json!("reference_known"), &Value::Null));
+        assert_eq!(reply.headers.get("x-sandbox-replayed"), None);
+    }
     assert_eq!(sandbox.money(), 1);
+    assert_eq!(sandbox.lookup("refusing").reply().expect(200), first);
 }
 
 #[test]
-fn an_account_without_promises_charges_twice_and_cannot_be_asked() {
+fn an_account_without_promises_charges_twice_and_the_truth_shows_it() {
     let sandbox = Sandbox::start();
     for account in ["again", "blind"] {
         let first = sandbox.charge(account, "pm_card").reply().expect(200);
         let second = sandbox.charge(account, "pm_card").reply().expect(200);
         assert_ne!(first["transaction"], second["transaction"]);
+        assert_eq!((first.get("charges"), &second["charges"]), (None, &json!(2)));
     }
     assert_eq!(sandbox.money(), 4);
     let shown = sandbox.lookup("again").reply().expect(200);
     assert_eq!((&shown["charges"], &shown["status"]), (&json!(2), &json!("succeeded")));
-    assert_eq!(sandbox.lookup("blind").reply().expect(405)["error"], "lookup_not_offered");
     let path = format!("/truth?account=blind&reference={REFERENCE}");
     let truth = sandbox.admin("GET", &path, &Value::Null).json();
-    assert_eq!(truth["charges"].as_array().unwrap().len(), 2);
+    let charges = truth["charges"].as_array().unwrap();
+    assert_eq!((charges.len(), truth["requests"].as_array().unwrap().len()), (2, 2));
+    assert_ne!(charges[0]["transaction"], charges[1]["transaction"]);
+    assert!(charges.iter().all(|charge| charge["amount"] == 1999 && charge["account"] == "blind"));
 }
 
 #[test]
@@ -79,69 +128,30 @@ fn requests_that_come_together_make_one_charge() {
 }
 
 #[test]
-fn a_lookup_shows_what_is_known() {
+fn a_lookup_shows_what_is_known_where_it_is_offered() {
     let sandbox = Sandbox::start();
     let body = sandbox.lookup("main").reply().expect(404);
     assert_eq!((&body["error"], &body["executed"]), (&json!("not_found"), &Value::Null));
     let charged = sandbox.charge("main", "pm_card").reply().expect(200);
     assert_eq!(sandbox.lookup("main").reply().expect(200), charged);
-}
-
-#[test]
-fn a_closed_reference_never_takes_money() {
-    for (account, method) in
-        [("main", "pm_action"), ("main", "pm_decline"), ("again", "pm_action"), ("blind", "")]
-    {
-        let sandbox = Sandbox::start();
-        if !method.is_empty() {
-            sandbox.charge(account, method).reply().expect(200);
+    // Not offered is not offered, whether or not anything is known.
+    for method in [None, Some("pm_card")] {
+        if let Some(method) = method {
+            sandbox.charge("blind", method).reply().expect(200);
         }
-        for _ in 0..2 {
-            assert_eq!(sandbox.close(account).reply().expect(200)["status"], "closed");
-        }
-        let method = if method.is_empty() { "pm_card" } else { method };
-        let object = sandbox.charge(account, method).reply().expect(200);
-        assert_eq!(object["status"], "closed", "{account}");
-        let path = format!("/admin/pay/{account}/{REFERENCE}");
-        assert_eq!(sandbox.admin("POST", &path, &Value::Null).status, 409);
-        assert_eq!(sandbox.money(), 0);
+        let body = sandbox.lookup("blind").reply().expect(405);
+        let said = (&body["error"], &body["executed"]);
+        assert_eq!(said, (&json!("lookup_not_offered"), &Value::Null));
     }
 }
 
 #[test]
-fn a_close_after_money_moved_is_refused_with_the_charge() {
-    let sandbox = Sandbox::start();
-    let charged = sandbox.charge("main", "pm_card").reply().expect(200);
-    let body = sandbox.close("main").reply().expect(409);
-    assert_eq!((&body["error"], &body["charge"]), (&json!("already_succeeded"), &charged));
-    assert_eq!(sandbox.money(), 1);
-}
-
-#[test]
-fn an_open_charge_is_paid_by_its_payer_and_in_time_only() {
-    let sandbox = Sandbox::start();
-    let path = format!("/admin/pay/main/{REFERENCE}");
-    assert_eq!(sandbox.admin("POST", &path, &Value::Null).status, 404);
-    sandbox.charge("main", "pm_action").reply().expect(200);
-    let paid = sandbox.admin("POST", &path, &Value::Null);
-    assert_eq!((paid.status, &paid.json()["status"]), (200, &json!("succeeded")));
-    assert_eq!(sandbox.lookup("main").reply().expect(200), paid.json());
-    assert_eq!(sandbox.admin("POST", &path, &Value::Null).status, 409);
-    assert_eq!(sandbox.money(), 1);
-
-    let mut late = content("pm_action");
-    late["pay_before"] = json!("2020-01-01T00:00:00Z");
-    assert_eq!(sandbox.charge_of("again", &late).reply().expect(200)["status"], "closed");
-    let path = format!("/admin/pay/again/{REFERENCE}");
-    assert_eq!(sandbox.admin("POST", &path, &Value::Null).json()["error"], "not_open");
-    assert_eq!(sandbox.money(), 1);
-}
-
-#[test]
-fn a_charge_is_not_looked_up_by_another_account() {
+fn a_charge_is_not_known_to_another_account() {
     let sandbox = Sandbox::start();
     sandbox.charge("main", "pm_card").reply().expect(200);
     sandbox.lookup("refusing").reply().expect(404);
+    assert_eq!(sandbox.charge("refusing", "pm_other").reply().expect(200)["status"], "succeeded");
+    assert_eq!(sandbox.money(), 2);
     let other = Request::plain(&sandbox.channel, "GET", "/v1/charges/short", &Value::Null);
     assert_eq!(other.reply().status, 401);
 }

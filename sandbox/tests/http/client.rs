@@ -8,10 +8,10 @@ use std::time::{Duration, SystemTime};
 use aws_lc_rs::{digest, hmac};
 use serde_json::{Value, json};
 
-use crate::process::{SECRET, Sandbox};
+use crate::process::{SECRET, Sandbox, until};
 
 pub const REFERENCE: &str = "abcdefghijklmnopqrstuvwxyz";
-const NONCE: &str = "a-nonce";
+pub const NONCE: &str = "a-nonce";
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[derive(Debug)]
@@ -46,9 +46,13 @@ impl Reply {
     }
 
     pub fn is_signed(&self) -> bool {
+        self.is_signed_for(NONCE)
+    }
+
+    pub fn is_signed_for(&self, nonce: &str) -> bool {
         let header = |name: &str| self.headers.get(name).cloned().unwrap_or_default();
         let text = format!(
-            "{}\n{}\n{NONCE}\n{}",
+            "{}\n{}\n{nonce}\n{}",
             self.status,
             header("x-sandbox-timestamp"),
             sha256(&self.body)
@@ -82,23 +86,33 @@ impl Request {
         Self { address, method, path, headers: Vec::new(), body, patience: PATIENCE }
     }
 
-    fn signed(self, account: &str) -> Self {
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
-        self.signed_at(account, now.as_secs())
+    pub fn signed(self, account: &str) -> Self {
+        self.signed_with(account, now_seconds(), NONCE)
     }
 
-    pub fn signed_at(self, account: &str, seconds: u64) -> Self {
+    pub fn signed_with(self, account: &str, seconds: u64, nonce: &str) -> Self {
         let hash = sha256(self.body.as_bytes());
-        let text = format!("{}\n{}\n{seconds}\n{NONCE}\n{hash}", self.method, self.path);
+        let text = format!("{}\n{}\n{seconds}\n{nonce}\n{hash}", self.method, self.path);
         self.header("X-Sandbox-Account", account)
             .header("X-Sandbox-Timestamp", &seconds.to_string())
-            .header("X-Sandbox-Nonce", NONCE)
+            .header("X-Sandbox-Nonce", nonce)
             .header("X-Sandbox-Signature", &hmac(&text))
     }
 
-    pub fn header(mut self, name: &str, value: &str) -> Self {
-        self.headers.push((name.to_owned(), value.to_owned()));
+    /// Sets a header, in place of one that is there.
+    pub fn header(self, name: &str, value: &str) -> Self {
+        let mut request = self.without(name);
+        request.headers.push((name.to_owned(), value.to_owned()));
+        request
+    }
+
+    pub fn without(mut self, name: &str) -> Self {
+        self.headers.retain(|(known, _)| known != name);
         self
+    }
+
+    pub fn value(&self, name: &str) -> String {
+        self.headers.iter().find(|(known, _)| known == name).unwrap().1.clone()
     }
 
     pub fn fault(self, fault: &Value) -> Self {
@@ -109,31 +123,54 @@ impl Request {
         Self { patience: Duration::from_millis(patience_ms), ..self }
     }
 
-    /// Sends the request, waits as long as its patience lasts, and leaves.
-    pub fn send(&self) -> Heard {
+    /// Sends the request; what is heard is read later, or never.
+    pub fn open(&self) -> Line {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(self.patience)).unwrap();
         let headers = self.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
         let text = format!(
-            "{} {} HTTP/1.1\r\nHost: sandbox\r\nConnection: close\r\nContent-Length: {}\r\n{}",
+            "{} {} HTTP/1.1\r\nHost: sandbox\r\nContent-Length: {}\r\n{}",
             self.method,
             self.path,
             self.body.len(),
             headers.collect::<String>()
         );
         stream.write_all(format!("{text}\r\n{}", self.body).as_bytes()).unwrap();
-        let mut bytes = Vec::new();
-        match stream.read_to_end(&mut bytes) {
-            Ok(_) if bytes.is_empty() => Heard::Closed,
-            Ok(_) => Heard::Reply(read(&bytes)),
-            Err(error) if error.kind() == ErrorKind::ConnectionReset => Heard::Closed,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => Heard::Silence,
-            Err(error) => panic!("{error}"),
-        }
+        Line(stream)
+    }
+
+    pub fn send(&self) -> Heard {
+        self.open().hear()
     }
 
     pub fn reply(&self) -> Reply {
         self.send().reply()
+    }
+}
+
+/// A connection with a request on its way. Dropping it is a client that leaves.
+pub struct Line(TcpStream);
+
+impl Line {
+    /// Waits as long as the request's patience lasts, and leaves. The server may keep the
+    /// connection open, so an answer ends where its length says.
+    pub fn hear(mut self) -> Heard {
+        let mut bytes = Vec::new();
+        let mut part = [0; 4096];
+        loop {
+            match self.0.read(&mut part) {
+                Ok(0) => break,
+                Ok(len) => bytes.extend_from_slice(&part[..len]),
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => break,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Heard::Silence,
+                Err(error) => panic!("{error}"),
+            }
+            if let Some(reply) = read(&bytes) {
+                return Heard::Reply(reply);
+            }
+        }
+        assert!(bytes.is_empty(), "half an answer: {bytes:?}");
+        Heard::Closed
     }
 }
 
@@ -169,9 +206,36 @@ impl Sandbox {
         self.truth()["charges"].as_array().unwrap().len()
     }
 
+    /// The newest request on the list, or null.
     pub fn last_request(&self) -> Value {
-        self.truth()["requests"].as_array().unwrap().last().unwrap().clone()
+        self.truth()["requests"].as_array().unwrap().last().cloned().unwrap_or_default()
     }
+
+    /// Waits until the newest request has this outcome.
+    pub fn until_outcome(&self, outcome: &str) {
+        until(&format!("the newest request is {outcome}"), || {
+            self.last_request()["outcome"] == outcome
+        });
+    }
+
+    /// Waits until the newest request has met this fault.
+    pub fn until_fault(&self, kind: &str) {
+        until(&format!("the newest request met {kind}"), || self.last_request()["fault"] == kind);
+    }
+
+    pub fn pay(&self, account: &str) -> Reply {
+        self.admin("POST", &format!("/admin/pay/{account}/{REFERENCE}"), &Value::Null)
+    }
+
+    #[track_caller]
+    pub fn add_fault(&self, wanted: &Value) {
+        let reply = self.admin("POST", "/admin/faults", wanted);
+        assert_eq!(reply.status, 201, "{}", String::from_utf8_lossy(&reply.body));
+    }
+}
+
+pub fn now_seconds() -> u64 {
+    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs()
 }
 
 pub fn content(method: &str) -> Value {
@@ -179,16 +243,19 @@ pub fn content(method: &str) -> Value {
         "payment_method": method, "description": "tea" })
 }
 
-fn read(bytes: &[u8]) -> Reply {
-    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
-    let head = std::str::from_utf8(&bytes[..end]).unwrap();
-    let mut lines = head.lines();
+/// The answer, once all of it is there.
+fn read(bytes: &[u8]) -> Option<Reply> {
+    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n")?;
+    let mut lines = std::str::from_utf8(&bytes[..end]).unwrap().lines();
     let status = lines.next().unwrap().split(' ').nth(1).unwrap().parse().unwrap();
     let header = |line: &str| {
         let (name, value) = line.split_once(':').unwrap();
         (name.to_ascii_lowercase(), value.trim().to_owned())
     };
-    Reply { status, headers: lines.map(header).collect(), body: bytes[end + 4..].to_vec() }
+    let headers: HashMap<String, String> = lines.map(header).collect();
+    let len = headers.get("content-length").map_or(0, |len| len.parse().unwrap());
+    let body = bytes[end + 4..].to_vec();
+    (body.len() >= len).then_some(Reply { status, headers, body })
 }
 
 fn sha256(bytes: &[u8]) -> String {

@@ -4,8 +4,11 @@
 
 mod capabilities;
 mod client;
+mod closing;
 mod faults;
 mod fulfilment;
+mod lies;
 mod process;
 mod restart;
 mod signatures;
+mod waiting_faults;

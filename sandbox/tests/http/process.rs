@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 pub const SECRET: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+/// Of the account `stranger`, which no test signs for.
+const OTHER_SECRET: &str = "ffeeddccbbaa99887766554433221100";
 const LIMIT: Duration = Duration::from_secs(20);
 
 pub struct Sandbox {
@@ -78,7 +80,10 @@ fn accounts_list() -> Value {
         json!({ "account": name, "secret": SECRET, "idempotent": idempotent, "lookup": lookup,
             "refuses_known_reference": refuses, "grace_ms": 2000 })
     };
+    let mut stranger = account("stranger", true, true, true);
+    stranger["secret"] = json!(OTHER_SECRET);
     json!([
+        stranger,
         account("main", true, true, true),
         account("refusing", false, true, true),
         account("again", false, true, false),

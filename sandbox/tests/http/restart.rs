@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::process::Command;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::client::{REFERENCE, Request};
+use crate::client::Request;
 use crate::process::{Sandbox, fresh_folder, until};
 
 #[test]
@@ -16,7 +16,7 @@ fn the_truth_is_the_same_after_a_kill() {
     sandbox.charge("again", "pm_card").reply().expect(200);
     sandbox.charge("again", "pm_card").reply().expect(200);
     sandbox.charge("refusing", "pm_action").reply().expect(200);
-    sandbox.admin("POST", &format!("/admin/pay/refusing/{REFERENCE}"), &Value::Null);
+    assert_eq!(sandbox.pay("refusing").status, 200);
     sandbox.close("blind").reply().expect(200);
     let goods = json!({ "merchant": "m", "order": "o", "payment": "p", "amount": 1,
         "currency": "CNY" });
@@ -24,22 +24,69 @@ fn the_truth_is_the_same_after_a_kill() {
         let fulfil = Request::plain(&sandbox.fulfilment, "POST", "/fulfilments", &goods);
         assert_eq!(fulfil.header("Idempotency-Key", "k").reply().status, 200);
     }
+    let drop_it = json!({ "kind": "drop_connection", "after_commit": true });
+    sandbox.charge("main", "pm_card").fault(&drop_it).send();
+    sandbox.add_fault(&json!({ "operation": "charge", "fault": { "kind": "refused" } }));
+    // What is on the disk for certain: the lines of requests go before that of the last commit.
+    let goods = Request::plain(&sandbox.fulfilment, "POST", "/fulfilments", &goods);
     let before = sandbox.truth();
+    assert_eq!(goods.header("Idempotency-Key", "k").reply().status, 200);
     assert_eq!(sandbox.money(), 4);
     sandbox.kill();
 
     let sandbox = Sandbox::start_on(&folder);
     let after = sandbox.truth();
-    for part in ["charges", "objects", "fulfilments"] {
+    for part in ["charges", "objects"] {
         assert_eq!(before[part], after[part], "{part}");
     }
-    assert_eq!(
-        before["requests"].as_array().unwrap().len(),
-        after["requests"].as_array().unwrap().len()
-    );
-    assert_eq!(sandbox.charge("main", "pm_card").reply().expect(200), charged);
+    assert_eq!(after["fulfilments"][0]["times_received"], 3);
+    let requests = before["requests"].as_array().unwrap();
+    assert_eq!(requests.as_slice(), &after["requests"].as_array().unwrap()[..requests.len()]);
+    // The waiting fault was not kept, and every promise still holds.
+    let replay = sandbox.charge("main", "pm_card").reply();
+    assert_eq!(replay.expect(200), charged);
+    assert_eq!(replay.headers["x-sandbox-replayed"], "true");
+    sandbox.charge("refusing", "pm_action").reply().expect(409);
+    sandbox.close("refusing").reply().expect(409);
     assert_eq!(sandbox.charge("blind", "pm_card").reply().expect(200)["status"], "closed");
+    assert_eq!(sandbox.lookup("again").reply().expect(200)["charges"], 2);
     assert_eq!(sandbox.money(), 4);
+    drop(sandbox);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_closed_charge_and_a_late_one_stay_what_they_were() {
+    let folder = fresh_folder();
+    let sandbox = Sandbox::start_on(&folder);
+    for account in ["main", "again"] {
+        sandbox.charge(account, "pm_action").reply().expect(200);
+    }
+    sandbox.charge("again", "pm_action").reply().expect(200);
+    sandbox.close("main").reply().expect(200);
+    assert_eq!(sandbox.pay("again").status, 200);
+    let before = sandbox.truth();
+    sandbox.kill();
+    let sandbox = Sandbox::start_on(&folder);
+    let after = sandbox.truth();
+    assert_eq!((&before["charges"], &before["objects"]), (&after["charges"], &after["objects"]));
+    assert_eq!(sandbox.pay("main").status, 409);
+    assert_eq!(sandbox.pay("again").status, 200, "the second open charge still waits");
+    assert_eq!(sandbox.money(), 2);
+    drop(sandbox);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_ledger_belongs_to_one_process() {
+    let folder = fresh_folder();
+    let sandbox = Sandbox::start_on(&folder);
+    let ledger = folder.join("ledger");
+    let output = program(&folder, &["--ledger", ledger.to_str().unwrap()]);
+    assert!(!output.status.success());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("open the ledger"), "{said}");
+    sandbox.charge("main", "pm_card").reply().expect(200);
     drop(sandbox);
     std::fs::remove_dir_all(folder).unwrap();
 }
@@ -55,8 +102,11 @@ fn a_torn_last_line_is_cut_off_and_any_other_bad_line_stops_the_start() {
         let mut file = std::fs::OpenOptions::new().append(true).open(&ledger).unwrap();
         file.write_all(text.as_bytes()).unwrap();
     };
+    let whole = std::fs::read(&ledger).unwrap();
     append(r#"{"event":"charged","cha"#);
     let sandbox = Sandbox::start_on(&folder);
+    assert_eq!(std::fs::read(&ledger).unwrap(), whole);
+    assert_eq!(sandbox.money(), 1);
     sandbox.charge("refusing", "pm_card").reply().expect(200);
     sandbox.kill();
     let sandbox = Sandbox::start_on(&folder);

@@ -81,19 +81,18 @@ impl PaymentWorkflow {
         loop {
             match next_action(ctx) {
                 Action::Charge { wait } => {
-                    pause(ctx, Some(wait)).await;
+                    pause(ctx, wait).await;
                     charge(ctx, &intent).await?;
                 }
                 Action::Lookup { wait, .. } => {
-                    pause(ctx, Some(wait)).await;
-                    lookup(ctx, &intent).await?;
+                    let rung = pause(ctx, wait).await;
+                    lookup(ctx, &intent, rung).await?;
                 }
                 Action::Settle { event, token } => settle(ctx, &intent, event, token).await?,
-                Action::AskPerson { lookup_after } => {
-                    let woken = pause(ctx, lookup_after).await;
-                    if lookup_after.is_some() && !woken {
-                        lookup(ctx, &intent).await?;
-                    }
+                // Also where the channel cannot be asked: somebody may have written to the row.
+                Action::AskPerson { look_after } => {
+                    let rung = pause(ctx, look_after).await;
+                    lookup(ctx, &intent, rung).await?;
                 }
                 Action::Fulfil => fulfil(ctx, &intent).await?,
                 Action::Done => break,
@@ -123,7 +122,7 @@ impl PaymentWorkflow {
         let intent = ctx.state(|s| s.intent.clone()).map_err(|refusal| refusal.message)?;
         let input = DecideInput { intent, decision };
         let output =
-            ctx.execute_activity(PaymentActivities::decide_review, input, options::row()).await?;
+            ctx.execute_activity(PaymentActivities::decide_review, input, options::ask()).await?;
         if let Some(view) = output.view() {
             adopt(ctx, view);
             ctx.state_mut(|s| s.woken = true);
@@ -185,12 +184,13 @@ async fn charge(
 async fn lookup(
     ctx: &mut WorkflowContext<PaymentWorkflow>,
     intent: &PaymentIntent,
+    rung: Rung,
 ) -> WorkflowResult<()> {
     let start_before = ctx.state(|s| s.start_before);
     let input = LookupInput { intent: intent.clone(), start_before };
-    let output = ctx.execute_activity(PaymentActivities::lookup, input, options::lookup()).await?;
+    let output = ctx.execute_activity(PaymentActivities::lookup, input, options::ask()).await?;
     ctx.state_mut(|s| {
-        s.rungs_done += 1;
+        s.rungs_done += u32::from(rung == Rung::Waited);
         s.proven = output.proven;
     });
     adopt(ctx, &output.view);
@@ -279,11 +279,19 @@ fn next_action(ctx: &WorkflowContext<PaymentWorkflow>) -> Action {
     action
 }
 
-/// Waits for the time, or without end, or until somebody writes to the row. One timer at a time,
-/// and its token is cancelled when it loses.
-async fn pause(ctx: &mut WorkflowContext<PaymentWorkflow>, wait: Option<Duration>) -> bool {
-    if wait == Some(Duration::ZERO) {
-        return false;
+/// Whether a rung of the ladder was waited for, or somebody woke us before its end. A lookup that
+/// was asked for is one more, and uses no rung up.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rung {
+    Waited,
+    Woken,
+}
+
+/// Waits for the time, or until somebody writes to the row. One timer at a time, and its token is
+/// cancelled when it loses.
+async fn pause(ctx: &mut WorkflowContext<PaymentWorkflow>, wait: Duration) -> Rung {
+    if wait.is_zero() {
+        return Rung::Waited;
     }
     let token = WorkflowCancellationToken::new();
     let own = WaitConditionOptions::builder()
@@ -291,22 +299,16 @@ async fn pause(ctx: &mut WorkflowContext<PaymentWorkflow>, wait: Option<Duration
         .build();
     {
         let mut woken = pin!(ctx.wait_condition_with_options(|s| s.woken, own));
-        match wait {
-            None => {
-                let _ = woken.await;
-            }
-            Some(wait) => {
-                let why = "look again, or wake me";
-                let mut timer = pin!(ctx.timer(options::timer(wait, &token, why)));
-                select! {
-                    _ = woken => {},
-                    _ = timer => {},
-                }
-            }
+        let why = "look again, or wake me";
+        let mut timer = pin!(ctx.timer(options::timer(wait, &token, why)));
+        select! {
+            _ = woken => {},
+            _ = timer => {},
         }
     }
     token.cancel();
-    ctx.state_mut(|s| std::mem::take(&mut s.woken))
+    let woken = ctx.state_mut(|s| std::mem::take(&mut s.woken));
+    if woken { Rung::Woken } else { Rung::Waited }
 }
 
 fn read_intent(workflow_id: &str, input: &RawValue) -> Result<PaymentIntent, Refusal> {

@@ -7,12 +7,14 @@ use temporalio_workflow::{
     ActivityOptions, LocalActivityOptions, TimerOptions, WorkflowCancellationToken,
 };
 
-/// Longest run of `charge`: the longest call limit of a channel, and the time of two transactions.
-const CHARGE_LIMIT: Duration = Duration::from_secs(60);
+/// Longest run of `charge`: the longest call limit of a channel (30 s), and the time of two
+/// transactions that are each run three times.
+const CHARGE_LIMIT: Duration = Duration::from_secs(90);
 /// A charge whose worker is gone is noticed after this. The first beat comes after a second, so a
 /// worker that is merely slow is rarely taken for dead; and being taken for dead is harmless.
 const CHARGE_HEARTBEAT: Duration = Duration::from_secs(3);
-const LOOKUP_LIMIT: Duration = Duration::from_secs(30);
+/// One call to the channel (at most 30 s), perhaps a close after it, and a transaction.
+const ASK_LIMIT: Duration = Duration::from_secs(90);
 /// One transaction.
 const ROW_LIMIT: Duration = Duration::from_secs(15);
 const FULFIL_LIMIT: Duration = Duration::from_secs(30);
@@ -40,8 +42,9 @@ pub(crate) fn charge() -> ActivityOptions {
         .build()
 }
 
-pub(crate) fn lookup() -> ActivityOptions {
-    ActivityOptions::with_start_to_close_timeout(LOOKUP_LIMIT)
+/// For what asks the channel: a lookup, and a decision that closes the reference first.
+pub(crate) fn ask() -> ActivityOptions {
+    ActivityOptions::with_start_to_close_timeout(ASK_LIMIT)
         .retry_policy(quick())
         .cancellation_token(detached())
         .build()

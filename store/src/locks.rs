@@ -1,0 +1,96 @@
+//! The locks of a payment's transactions, always in one order: the order's row, then the payment's,
+//! then stock by product.
+
+use crate::error::{Doing, StoreError};
+use crate::rows::{Payment, PaymentRow, millis};
+use domain::{OrderId, OrderState, PaymentId, PaymentIntent, UnixMillis};
+use sqlx::PgConnection;
+
+/// The order's row, locked. Always the first lock.
+#[derive(Debug)]
+pub(crate) struct LockedOrder {
+    pub id: OrderId,
+    pub merchant_id: String,
+    pub state: OrderState,
+    pub payable: i64,
+    pub currency: String,
+    pub coupon_code: Option<String>,
+    pub paid_by: Option<String>,
+    pub close_at: UnixMillis,
+}
+
+pub(crate) async fn lock_order(
+    tx: &mut PgConnection,
+    id: &OrderId,
+) -> Result<Option<LockedOrder>, StoreError> {
+    let row = sqlx::query!(
+        r#"-- payments.lock_order
+        SELECT merchant_id, state, payable, currency, coupon_code, paid_by,
+               close_at
+        FROM customer_order WHERE id = $1 FOR UPDATE"#,
+        id.as_str(),
+    )
+    .fetch_optional(tx)
+    .await
+    .doing("locking an order")?;
+    row.map(|row| {
+        let state = OrderState::parse(&row.state).ok_or_else(|| StoreError::Inconsistent {
+            table: "customer_order",
+            column: "state",
+            row: id.to_string(),
+        })?;
+        Ok(LockedOrder {
+            id: id.clone(),
+            merchant_id: row.merchant_id,
+            state,
+            payable: row.payable,
+            currency: row.currency,
+            coupon_code: row.coupon_code,
+            paid_by: row.paid_by,
+            close_at: millis(row.close_at),
+        })
+    })
+    .transpose()
+}
+
+/// The order that a recorded payment is for, whatever an input says; the input's where there is no
+/// row. An order is never changed on a row, so it may be read before the lock.
+pub(crate) async fn order_of(
+    tx: &mut PgConnection,
+    intent: &PaymentIntent,
+) -> Result<OrderId, StoreError> {
+    let id = intent.payment_id();
+    let order = sqlx::query_scalar!(
+        r#"-- payments.order_of
+        SELECT order_id FROM payment WHERE id = $1"#,
+        id.as_str(),
+    )
+    .fetch_optional(tx)
+    .await
+    .doing("reading a payment's order")?;
+    let inconsistent =
+        |_| StoreError::Inconsistent { table: "payment", column: "order_id", row: id.to_string() };
+    order.map_or(Ok(intent.order.clone()), |order| OrderId::parse(order).map_err(inconsistent))
+}
+
+pub(crate) async fn lock_payment(
+    tx: &mut PgConnection,
+    id: &PaymentId,
+) -> Result<Option<Payment>, StoreError> {
+    sqlx::query_as!(
+        PaymentRow,
+        r#"-- payments.lock
+        SELECT id, merchant_id, idempotency_key, order_id, amount, currency, channel, account,
+               payment_method, state, live, version, start_before, claim_token, first_sent_at,
+               send_before, permits_used, not_found_at, action, pay_before, transaction_id,
+               transaction_amount, transaction_currency, effect, failure_class, review_reason,
+               rebuilt, clock_timestamp() AS "now!"
+        FROM payment WHERE id = $1 FOR UPDATE"#,
+        id.as_str(),
+    )
+    .fetch_optional(tx)
+    .await
+    .doing("locking a payment")?
+    .map(Payment::try_from)
+    .transpose()
+}

@@ -1,0 +1,34 @@
+//! PostgreSQL comes back from a backup that is older than the payment, while its workflow still
+//! asks the channel what became of the charge.
+
+use crate::support::{SETTLED, id_of, intent, order, order_in, pay, payment_in};
+use serde_json::json;
+use tests::wait::until;
+use tests::{Setup, World};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_row_is_made_again_and_the_money_found() {
+    let world = World::start(Setup { ladder_ms: "4000,500,500,500", ..Setup::default() }).await;
+    let order = order(&world, "o1").await;
+    let lost = json!({ "kind": "timeout_after_commit" });
+    world.sandbox.fault("charge", json!({}), 1, lost).await;
+    pay(&world, "k1", &intent(&world, &order, "main", "pm_lost")).await;
+    let id = id_of(&world, "k1");
+    payment_in(&world, &id, &["Unknown"]).await;
+    for table in ["payment_event", "channel_exchange", "outbox", "review", "payment"] {
+        let sql = sqlx::AssertSqlSafe(format!("DELETE FROM {table}"));
+        sqlx::query(sql).execute(&world.rows).await.expect("the backup is older");
+    }
+    until("the row is there again", SETTLED, || async {
+        let there: bool = sqlx::query_scalar("SELECT EXISTS (SELECT FROM payment)")
+            .fetch_one(&world.rows)
+            .await
+            .expect("reads");
+        there.then_some(())
+    })
+    .await;
+    payment_in(&world, &id, &["Persisted"]).await;
+    order_in(&world, &order, "Fulfilled").await;
+    assert_eq!(world.sandbox.truth().await.count("charge"), 1);
+    world.check().await;
+}
