@@ -146,8 +146,8 @@ pub(crate) async fn must_lock_order(
     lock_order(tx, &order).await?.ok_or_else(missing)
 }
 
-/// Locks the payment's own order, then the payment. A payment whose row is gone is made again from the intent,
-/// as one about which a request may have been sent.
+/// Locks the payment's own order, then the payment. A payment whose row is gone is made again from
+/// the intent, as one about which a request may have been sent.
 async fn lock_both(
     tx: &mut PgTransaction<'_>,
     news: &Confirmation<'_>,

@@ -101,10 +101,19 @@ pub fn fresh_folder() -> PathBuf {
 }
 
 /// Waits until the condition holds.
-pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+#[track_caller]
+pub fn until(what: &str, holds: impl FnMut() -> bool) {
+    assert!(holds_in_time(holds), "not in time: {what}");
+}
+
+/// Waits until the condition holds, or until the limit: then it is false.
+pub fn holds_in_time(mut holds: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + LIMIT;
     while !holds() {
-        assert!(Instant::now() < deadline, "not in time: {what}");
+        if Instant::now() >= deadline {
+            return false;
+        }
         std::thread::sleep(Duration::from_millis(5));
     }
+    true
 }

@@ -1,12 +1,13 @@
 //! The truth outlives the process, also one that was killed.
 
 use std::io::Write;
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
 
 use serde_json::json;
 
 use crate::client::Request;
-use crate::process::{Sandbox, fresh_folder, until};
+use crate::process::{Sandbox, fresh_folder, holds_in_time, until};
 
 #[test]
 fn the_truth_is_the_same_after_a_kill() {
@@ -149,8 +150,15 @@ fn sigterm_stops_at_once_though_a_request_is_held() {
     drop(waiting.join());
 }
 
-fn program(folder: &std::path::Path, more: &[&str]) -> std::process::Output {
+/// Runs the program, which is expected to end by itself, and gives what it said.
+fn program(folder: &Path, more: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sandbox"));
     command.args(["--listen", "127.0.0.1:0", "--fulfilment-listen", "127.0.0.1:0", "--accounts"]);
-    command.arg(folder.join("accounts.json")).args(more).output().unwrap()
+    command.arg(folder.join("accounts.json")).args(more);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let ended = holds_in_time(|| child.try_wait().unwrap().is_some());
+    let _ = child.kill();
+    let output = child.wait_with_output().unwrap();
+    assert!(ended, "it runs on");
+    output
 }

@@ -76,34 +76,13 @@ impl PaymentWorkflow {
     /// typed code, only when nothing was recorded.
     #[run(name = "PaymentWorkflow")]
     pub async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<PaymentResult> {
-        let intent = ctx.state(|s| s.intent.clone()).map_err(refused)?;
-        charge(ctx, &intent).await?;
-        loop {
-            match next_action(ctx) {
-                Action::Charge { wait } => {
-                    pause(ctx, wait).await;
-                    charge(ctx, &intent).await?;
-                }
-                Action::Lookup { wait, .. } => {
-                    let rung = pause(ctx, wait).await;
-                    lookup(ctx, &intent, rung).await?;
-                }
-                Action::Settle { event, token } => settle(ctx, &intent, event, token).await?,
-                // Also where the channel cannot be asked: somebody may have written to the row.
-                Action::AskPerson { look_after } => {
-                    let rung = pause(ctx, look_after).await;
-                    lookup(ctx, &intent, rung).await?;
-                }
-                Action::Fulfil => fulfil(ctx, &intent).await?,
-                Action::Done => break,
-            }
-        }
+        let result = own_payment(ctx).await;
+        // Also when the intent was refused: whoever decides in this run gets their answer.
         let own = WaitConditionOptions::builder()
             .cancellation_token(WorkflowCancellationToken::new())
             .build();
         ctx.wait_condition_with_options(|_| ctx.all_handlers_finished(), own).await?;
-        let view = ctx.state(|s| s.view.clone()).ok_or_else(no_view)?;
-        Ok(PaymentResult { intent: intent.to_json(), payment: view })
+        result
     }
 
     /// Look at the row again, now. Whoever wrote to it sends this; its argument is not read.
@@ -149,6 +128,35 @@ impl PaymentWorkflow {
             _ => Some(view),
         }
     }
+}
+
+/// Decide, perform, apply, until nothing is left to do.
+async fn own_payment(ctx: &mut WorkflowContext<PaymentWorkflow>) -> WorkflowResult<PaymentResult> {
+    let intent = ctx.state(|s| s.intent.clone()).map_err(refused)?;
+    charge(ctx, &intent).await?;
+    loop {
+        match next_action(ctx) {
+            Action::Charge { wait } => {
+                pause(ctx, wait).await;
+                charge(ctx, &intent).await?;
+            }
+            Action::Lookup { wait, .. } => {
+                let rung = pause(ctx, wait).await;
+                lookup(ctx, &intent, rung).await?;
+            }
+            Action::Settle { event, token } => settle(ctx, &intent, event, token).await?,
+            // Also where the channel cannot be asked: somebody may have written to the row.
+            Action::AskPerson { look_after } => {
+                let rung = pause(ctx, look_after).await;
+                lookup(ctx, &intent, rung).await?;
+            }
+            Action::Fulfil => fulfil(ctx, &intent).await?,
+            Action::Done => break,
+        }
+    }
+    let view = ctx.state(|s| s.view.clone()).ok_or_else(no_view)?;
+    ctx.set_current_details(words::outcome(&view));
+    Ok(PaymentResult { intent: intent.to_json(), payment: view })
 }
 
 /// Record, claim, send, settle. Refusals of the intent end the run: nothing was recorded.

@@ -40,6 +40,20 @@ pub(crate) fn details(action: &Action, now: UnixMillis) -> Option<String> {
     }
 }
 
+/// The current details of a run that has ended.
+pub(crate) fn outcome(view: &PaymentView) -> String {
+    match &view.state {
+        PaymentState::Persisted { effect: domain::Effect::Applied, .. } => {
+            format!("Paid. The order is {}.", view.order_state.as_str())
+        }
+        PaymentState::Persisted { .. } => {
+            "Money was taken that the order does not need; a review is open.".to_owned()
+        }
+        PaymentState::Failed { .. } | PaymentState::Closed => "Ended without money.".to_owned(),
+        state => format!("Ended while the payment was {}.", state.name()),
+    }
+}
+
 /// The time of day in UTC, to the second.
 fn clock(at: UnixMillis) -> String {
     let second = at.0.div_euclid(1_000).rem_euclid(86_400);
