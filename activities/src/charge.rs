@@ -248,7 +248,11 @@ fn explain(intent: &PaymentIntent, refusal: RecordRefusal) -> Refusal {
             ..of(code::ORDER_BUSY, format!("payment {payment} of the order is not finished"))
         },
         RecordRefusal::OrderNotPayable { state } => {
-            let message = format!("the order cannot be paid: it is {}", state.as_str());
+            let message = if state == domain::OrderState::AwaitingPayment {
+                "an earlier payment of the order was declined for good; do not try again".to_owned()
+            } else {
+                format!("the order cannot be paid: it is {}", state.as_str())
+            };
             of(code::ORDER_NOT_PAYABLE, message)
         }
         RecordRefusal::AmountDiffers { field } => Refusal {

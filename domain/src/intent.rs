@@ -5,7 +5,7 @@ use crate::ids::{
     ChannelAccount, ChannelReference, IdempotencyKey, MerchantId, OrderId, PaymentId,
     PaymentMethod, derive,
 };
-use crate::money::{Currency, Money, MoneyError};
+use crate::money::{Currency, MAX_MINOR_UNITS, Money};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -120,8 +120,9 @@ impl PaymentIntent {
         };
         let currency = Currency::parse(&text(IntentField::Currency)?)
             .map_err(|_| invalid(IntentField::Currency, "must be an upper-case ISO 4217 code"))?;
-        let money = Money::new(amount, currency)
-            .map_err(|error: MoneyError| invalid(IntentField::Amount, &error.to_string()))?;
+        let money = Money::new(amount, currency).map_err(|_| {
+            invalid(IntentField::Amount, &format!("must be at most {MAX_MINOR_UNITS}"))
+        })?;
         let channel = ChannelKind::parse(&text(IntentField::Channel)?)
             .ok_or_else(|| invalid(IntentField::Channel, "must be one of: sandbox"))?;
         let account =

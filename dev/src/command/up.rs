@@ -160,7 +160,11 @@ pub fn print_table(addresses: &Addresses, workspace: &Workspace) {
 fn detach(workspace: &Workspace) -> Result<ExitCode> {
     let log = workspace.logs_dir()?.join("up.log");
     eprintln!("starting in the background; progress is in {} …", log.display());
-    let out = File::create(&log).with_context(|| format!("open {}", log.display()))?;
+    let out = File::options()
+        .create(true)
+        .append(true)
+        .open(&log)
+        .with_context(|| format!("open {}", log.display()))?;
     let err = out.try_clone().context("share the log")?;
     let program = std::env::current_exe().context("find this program")?;
     let mut child = Command::new(program)

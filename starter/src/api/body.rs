@@ -1,6 +1,7 @@
 //! Reads bodies: JSON objects whose every field is known. What is wrong is named by its path, such
 //! as `items[0].quantity`.
 
+use super::json::Unique;
 use super::problem::{ApiError, Code};
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
@@ -52,7 +53,10 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 fn parse(bytes: &[u8]) -> Result<Map<String, Value>, ApiError> {
-    let value: Value = serde_json::from_slice(bytes).map_err(|error| {
+    let Unique(value) = serde_json::from_slice(bytes).map_err(|error| {
+        if error.is_data() {
+            return ApiError::new(Code::InvalidInput, error.to_string());
+        }
         let what = if error.is_eof() { "the JSON ends too early" } else { "the JSON is broken" };
         let (line, column) = (error.line(), error.column());
         let detail = format!("{what}, at line {line}, column {column}");

@@ -9,6 +9,7 @@ mod create_payment_intent;
 mod decide_review;
 mod headers;
 mod healthz;
+mod json;
 mod list_reviews;
 mod problem;
 mod readyz;
