@@ -3,9 +3,8 @@
 use crate::Store;
 use crate::effects;
 use crate::error::{Doing, StoreError};
-use crate::locks::lock_payment;
+use crate::locks::{lock_payment, must_lock_order};
 use crate::rows::{Payment, timestamp};
-use crate::settle_payment::must_lock_order;
 use domain::{ClaimToken, Exchange, PaymentIntent, PaymentView};
 use sqlx::PgTransaction;
 

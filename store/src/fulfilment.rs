@@ -4,7 +4,7 @@
 use crate::Store;
 use crate::effects;
 use crate::error::{Doing, StoreError, exactly_one};
-use crate::locks::{LockedOrder, lock_order, lock_payment, order_of};
+use crate::locks::{LockedOrder, lock_payment, must_lock_order};
 use domain::{OrderState, PaymentIntent, PaymentView};
 use sqlx::PgTransaction;
 
@@ -29,7 +29,7 @@ impl Store {
         intent: &PaymentIntent,
     ) -> Result<FulfilClaim, StoreError> {
         let mut tx = self.pool.begin().await.doing("beginning to fulfil")?;
-        let mut order = must_lock(&mut tx, intent).await?;
+        let mut order = must_lock_order(&mut tx, intent).await?;
         let kept = order.paid_by.as_deref() == Some(intent.payment_id().as_str());
         match order.state {
             OrderState::Fulfilling if kept => Ok(FulfilClaim::Granted),
@@ -53,7 +53,7 @@ impl Store {
         intent: &PaymentIntent,
     ) -> Result<PaymentView, StoreError> {
         let mut tx = self.pool.begin().await.doing("beginning to record fulfilment")?;
-        let mut order = must_lock(&mut tx, intent).await?;
+        let mut order = must_lock_order(&mut tx, intent).await?;
         if order.state == OrderState::Fulfilling {
             move_order(&mut tx, &mut order, OrderState::Fulfilled).await?;
             let id = intent.payment_id();
@@ -70,15 +70,6 @@ impl Store {
         tx.commit().await.doing("committing fulfilment")?;
         Ok(view)
     }
-}
-
-async fn must_lock(
-    tx: &mut PgTransaction<'_>,
-    intent: &PaymentIntent,
-) -> Result<LockedOrder, StoreError> {
-    let order = order_of(tx, intent).await?;
-    let missing = || StoreError::Missing { what: "order", id: order.to_string() };
-    lock_order(tx, &order).await?.ok_or_else(missing)
 }
 
 async fn view_of(

@@ -4,7 +4,7 @@
 use crate::error::{Doing, StoreError};
 use crate::rows::{Payment, PaymentRow, millis};
 use domain::{OrderId, OrderState, PaymentId, PaymentIntent, UnixMillis};
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgTransaction};
 
 /// The order's row, locked. Always the first lock.
 #[derive(Debug)]
@@ -93,4 +93,14 @@ pub(crate) async fn lock_payment(
     .doing("locking a payment")?
     .map(Payment::try_from)
     .transpose()
+}
+
+/// Locks the order of a payment, which must be there.
+pub(crate) async fn must_lock_order(
+    tx: &mut PgTransaction<'_>,
+    intent: &PaymentIntent,
+) -> Result<LockedOrder, StoreError> {
+    let order = order_of(tx, intent).await?;
+    let missing = || StoreError::Missing { what: "order", id: order.to_string() };
+    lock_order(tx, &order).await?.ok_or_else(missing)
 }

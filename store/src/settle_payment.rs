@@ -8,7 +8,7 @@ use crate::Store;
 use crate::effects::{self, EventRecord};
 use crate::error::{Doing, StoreError, exactly_one};
 use crate::exchanges::insert_exchange;
-use crate::locks::{LockedOrder, lock_order, lock_payment, order_of};
+use crate::locks::{LockedOrder, lock_payment, must_lock_order};
 use crate::news::{describe, event_id};
 use crate::payments::insert;
 use crate::rows::Payment;
@@ -135,15 +135,6 @@ impl Store {
         tx.commit().await.doing("committing a kept fact")?;
         Ok(Settlement { answer: Answer::Applied, view })
     }
-}
-
-pub(crate) async fn must_lock_order(
-    tx: &mut PgTransaction<'_>,
-    intent: &PaymentIntent,
-) -> Result<LockedOrder, StoreError> {
-    let order = order_of(tx, intent).await?;
-    let missing = || StoreError::Missing { what: "order", id: order.to_string() };
-    lock_order(tx, &order).await?.ok_or_else(missing)
 }
 
 /// Locks the payment's own order, then the payment. A payment whose row is gone is made again from
