@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
+use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::Value;
 
 use crate::sign::Key;
@@ -16,12 +17,19 @@ const MAX_NAME_LEN: usize = 64;
 /// An HMAC-SHA256 key shorter than 16 bytes could be guessed; longer than its block adds nothing.
 const SECRET_LEN: std::ops::RangeInclusive<usize> = 16..=64;
 
+/// A year: longer than any channel promises.
+const MAX_WINDOW_SECONDS: i64 = 366 * 86_400;
+
 /// One account and what the channel promises it.
+#[expect(clippy::struct_excessive_bools, reason = "the promises are independent of each other")]
 pub struct Account {
     pub name: String,
     pub key: Key,
     pub idempotent: bool,
+    /// How long a known reference gives its charge again; absent for ever.
+    pub idempotency_window: Option<TimeDelta>,
     pub lookup: bool,
+    pub close: bool,
     pub refuses_known_reference: bool,
 }
 
@@ -70,9 +78,16 @@ impl Account {
             name: name.to_owned(),
             key: Key::new(&secret),
             idempotent: flag(entry, "idempotent")?,
+            idempotency_window: window(entry)?,
             lookup: flag(entry, "lookup")?,
+            close: entry["close"].is_null() || flag(entry, "close")?,
             refuses_known_reference: flag(entry, "refuses_known_reference")?,
         })
+    }
+
+    /// Whether a charge that was made at this time is given again to whoever repeats its request.
+    pub fn gives_again(&self, created_at: DateTime<Utc>, now: DateTime<Utc>) -> bool {
+        self.idempotent && self.idempotency_window.is_none_or(|window| now < created_at + window)
     }
 }
 
@@ -82,6 +97,16 @@ fn text<'a>(entry: &'a Value, field: &str) -> Result<&'a str> {
 
 fn flag(entry: &Value, field: &str) -> Result<bool> {
     entry[field].as_bool().with_context(|| format!("field `{field}`: must be true or false"))
+}
+
+fn window(entry: &Value) -> Result<Option<TimeDelta>> {
+    let field = "idempotency_window_s";
+    if entry[field].is_null() {
+        return Ok(None);
+    }
+    let seconds = entry[field].as_i64().filter(|s| (1..=MAX_WINDOW_SECONDS).contains(s));
+    let rule = || format!("field `{field}`: must be 1 to {MAX_WINDOW_SECONDS} seconds");
+    seconds.map(TimeDelta::seconds).map(Some).with_context(rule)
 }
 
 #[cfg(test)]
@@ -99,7 +124,21 @@ mod tests {
         let accounts = Accounts::parse(&json!([entry()]).to_string()).unwrap();
         let main = accounts.get("main").unwrap();
         assert!(main.idempotent && !main.lookup && main.refuses_known_reference);
+        assert!(main.close && main.idempotency_window.is_none(), "what an old list promises");
         assert!(accounts.get("other").is_none());
+    }
+
+    #[test]
+    fn a_charge_is_given_again_until_its_window_is_over() {
+        let mut entry = entry();
+        entry["idempotency_window_s"] = json!(60);
+        let account = Account::parse(&entry).unwrap();
+        let made = DateTime::UNIX_EPOCH;
+        for (seconds, again) in [(0, true), (59, true), (60, false), (61, false)] {
+            assert_eq!(account.gives_again(made, made + TimeDelta::seconds(seconds)), again);
+        }
+        entry["idempotent"] = json!(false);
+        assert!(!Account::parse(&entry).unwrap().gives_again(made, made));
     }
 
     #[test]
@@ -114,6 +153,10 @@ mod tests {
             ("idempotent", json!("yes")),
             ("lookup", Value::Null),
             ("refuses_known_reference", json!(1)),
+            ("close", json!("no")),
+            ("idempotency_window_s", json!(0)),
+            ("idempotency_window_s", json!(31_622_401)),
+            ("idempotency_window_s", json!("60")),
         ];
         for (field, value) in wrong {
             let mut entry = entry();

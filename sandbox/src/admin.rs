@@ -1,11 +1,12 @@
 //! The channel's port: its protocol, its truth, and the administration that tests use.
 //!
-//! The administration asks for no signature. It never takes a charge away.
+//! The administration asks for no signature. It never takes a charge away. What it planned, faults
+//! and windows, ends with the process.
 
 use std::sync::Arc;
 
 use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::extract::{DefaultBodyLimit, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use axum::routing::{get, post};
@@ -15,12 +16,8 @@ use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::app::App;
-use crate::books::Event;
-use crate::channel::{self, MAX_BODY_BYTES, object, shown};
-use crate::charge::Status;
-use crate::perform::not_found;
-use crate::sign::fresh_id;
-use crate::truth;
+use crate::channel::{self, MAX_BODY_BYTES};
+use crate::{payer, truth};
 
 type Shared = State<Arc<App>>;
 
@@ -32,8 +29,9 @@ pub fn routes(app: Arc<App>) -> Router {
         .route("/v1/charges/{reference}/close", post(channel::close))
         .route("/truth", get(truth::show))
         .route("/admin/faults", post(add_fault).get(list_faults).delete(clear_faults))
-        .route("/admin/reset", post(clear_faults))
-        .route("/admin/pay/{account}/{reference}", post(pay))
+        .route("/admin/maintenance", post(begin).get(list_windows).delete(end))
+        .route("/admin/reset", post(reset))
+        .route("/admin/pay/{account}/{reference}", post(payer::pay))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .with_state(app)
 }
@@ -58,39 +56,28 @@ async fn clear_faults(State(app): Shared) -> StatusCode {
     StatusCode::NO_CONTENT
 }
 
-/// The payer of an open charge pays. As a task: a client that leaves does not stop it.
-async fn pay(State(app): Shared, Path((account, reference)): Path<(String, String)>) -> Response {
-    let task = tokio::spawn(async move { paid(&app, account, reference).await });
-    let answer = task.await.unwrap_or_else(|error| {
-        tracing::error!(%error, "a payment ended in a panic");
-        Answer::error(500, "internal_error", "the sandbox has a mistake")
-    });
+async fn begin(State(app): Shared, body: Bytes) -> Response {
+    let begun = serde_json::from_slice(&body)
+        .map_err(|error| error.to_string())
+        .and_then(|wanted| app.maintenance().begin(wanted, &app.accounts, Utc::now()));
+    let answer = match begun {
+        Ok(window) => Answer::ok("begun", json!(window)).status(201),
+        Err(rule) => Answer::error(400, "invalid_request", &rule),
+    };
     answer.send(None, "")
 }
 
-/// The oldest charge that is open takes the money, as [`Event::Paid`] has it.
-async fn paid(app: &App, account: String, reference: String) -> Answer {
-    let _held = app.lock(&account, &reference).await;
-    let now = Utc::now();
-    let (open, count) = {
-        let books = app.books();
-        let known = books.under(&account, &reference);
-        let Some(open) = known.iter().find(|charge| charge.status_at(now) == Status::Open) else {
-            let Some(shown) = shown(&known) else { return not_found() };
-            let refusal = Answer::error(409, "not_open", "the payer cannot pay this charge");
-            return refusal.with("charge", shown.into_value());
-        };
-        ((*open).clone(), known.len())
-    };
-    let Ok(transaction) = fresh_id("sbx_") else {
-        return Answer::error(503, "no_entropy", "no transaction number could be drawn");
-    };
-    app.commit(Event::Paid { account, reference, transaction: transaction.clone(), at: now }).await;
-    let paid = crate::charge::Charge {
-        status: Status::Succeeded,
-        transaction: Some(transaction),
-        executed_at: Some(now),
-        ..open
-    };
-    object(&paid, count)
+async fn list_windows(State(app): Shared) -> Json<Value> {
+    Json(json!({ "windows": app.maintenance().list(Utc::now()) }))
+}
+
+async fn end(State(app): Shared) -> StatusCode {
+    app.maintenance().end();
+    StatusCode::NO_CONTENT
+}
+
+async fn reset(State(app): Shared) -> StatusCode {
+    app.faults().clear();
+    app.maintenance().end();
+    StatusCode::NO_CONTENT
 }

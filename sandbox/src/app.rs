@@ -1,4 +1,5 @@
-//! What all handlers share: accounts, books, ledger, faults, and one lock for each reference.
+//! What all handlers share: accounts, books, ledger, what is planned, and one lock for each
+//! reference.
 //!
 //! The books show a change only after the ledger holds it.
 
@@ -12,6 +13,7 @@ use crate::account::Accounts;
 use crate::books::{Books, Event};
 use crate::fault::Faults;
 use crate::ledger::Ledger;
+use crate::maintenance::Windows;
 use crate::requests::Received;
 
 /// Two references that share a lock wait for each other; that is slower and never wrong.
@@ -22,6 +24,7 @@ pub struct App {
     books: Mutex<Books>,
     ledger: Ledger,
     faults: Mutex<Faults>,
+    maintenance: Mutex<Windows>,
     locks: Vec<tokio::sync::Mutex<()>>,
 }
 
@@ -34,7 +37,8 @@ impl App {
         };
         let locks = (0..LOCKS).map(|_| tokio::sync::Mutex::default()).collect();
         let (books, faults) = (Mutex::new(books), Mutex::default());
-        Ok(Arc::new(Self { accounts, books, ledger, faults, locks }))
+        let maintenance = Mutex::default();
+        Ok(Arc::new(Self { accounts, books, ledger, faults, maintenance, locks }))
     }
 
     /// Makes an event true. The caller holds the lock of what it is about.
@@ -67,6 +71,10 @@ impl App {
 
     pub fn faults(&self) -> MutexGuard<'_, Faults> {
         self.faults.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn maintenance(&self) -> MutexGuard<'_, Windows> {
+        self.maintenance.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// One at a time for each account and reference, or for each fulfilment key.

@@ -29,6 +29,13 @@ pub enum Event {
         transaction: String,
         at: DateTime<Utc>,
     },
+    /// Money came for a charge that was refused or closed: late, and against the channel's word.
+    PaidLate {
+        account: String,
+        reference: String,
+        transaction: String,
+        at: DateTime<Utc>,
+    },
     /// Nothing under this reference can take money any more.
     Closed {
         account: String,
@@ -94,10 +101,14 @@ impl Books {
                 let places = self.places(&account, &reference);
                 let open = |place: &usize| self.charges[*place].status_at(at) == Status::Open;
                 if let Some(place) = places.into_iter().find(open) {
-                    let charge = &mut self.charges[place];
-                    charge.status = Status::Succeeded;
-                    charge.transaction = Some(transaction);
-                    charge.executed_at = Some(at);
+                    self.charges[place].pay(transaction, at);
+                }
+            }
+            Event::PaidLate { account, reference, transaction, at } => {
+                let places = self.places(&account, &reference);
+                let late = |place: &usize| self.charges[*place].can_be_paid_late();
+                if let Some(place) = places.into_iter().find(late) {
+                    self.charges[place].pay(transaction, at);
                 }
             }
             Event::Closed { account, reference } => {

@@ -1,6 +1,6 @@
 //! The channel's protocol: charge, lookup and close, for one account under one reference.
 //!
-//! Money moves here and at `admin::pay`, and nowhere else. Nothing is executed for a request that
+//! Money moves here and at `payer::pay`, and nowhere else. Nothing is executed for a request that
 //! is not signed by its account.
 
 use std::sync::Arc;
@@ -17,8 +17,9 @@ use crate::account::Account;
 use crate::answer::Answer;
 use crate::app::App;
 use crate::books::{Event, MAX_CHARGES};
-use crate::charge::{Charge, Content, Status, is_reference};
+use crate::charge::{Charge, Content, Refusal, Status, is_reference};
 use crate::fault::{Fault, Operation, Subject};
+use crate::maintenance;
 use crate::perform::{Call, not_found};
 use crate::requests::Entry;
 use crate::serve::HangUp;
@@ -88,7 +89,11 @@ async fn serve(
         }
         Ok((account, job, fault)) => {
             let call = Call { operation, entry: entry.clone(), hang_up };
-            call.perform(fault, execute(app, account, job)).await
+            let refusal = match fault {
+                Some(Fault::StaysPayable {}) => Refusal::StaysPayable,
+                _ => Refusal::AsPlanned,
+            };
+            call.perform(fault, execute(app, account, job, refusal)).await
         }
     };
     entry.status(answer.status);
@@ -112,10 +117,17 @@ fn accept(
     if let Some(rule) = account.key.refuse(&head.headers, &signed, now_seconds) {
         return Err(Answer::not_executed(401, "bad_signature", rule));
     }
+    if let Some(until) = app.maintenance().until(&account.name, Utc::now()) {
+        return Err(maintenance::answer(until));
+    }
     let job = job(operation, reference, body)?;
     if operation == Operation::Lookup && !account.lookup {
         let message = "this account cannot look a charge up";
         return Err(Answer::error(405, "lookup_not_offered", message));
+    }
+    if operation == Operation::Close && !account.close {
+        let message = "this account cannot close a charge";
+        return Err(Answer::error(405, "close_not_offered", message));
     }
     let fault = match head.headers.get(FAULT) {
         Some(text) => Some(own_fault(text.as_bytes(), operation)?),
@@ -163,9 +175,9 @@ fn waiting_fault(app: &App, account: &Account, operation: Operation, job: &Job) 
     app.faults().take(operation, &subject)
 }
 
-async fn execute(app: Arc<App>, account: Arc<Account>, job: Job) -> Answer {
+async fn execute(app: Arc<App>, account: Arc<Account>, job: Job, refusal: Refusal) -> Answer {
     match job {
-        Job::Charge(content) => execute_charge(&app, &account, content).await,
+        Job::Charge(content) => execute_charge(&app, &account, content, refusal).await,
         Job::Lookup(reference) => {
             let _held = app.lock(&account.name, &reference).await;
             show(&app, &account.name, &reference).unwrap_or_else(not_found)
@@ -174,7 +186,12 @@ async fn execute(app: Arc<App>, account: Arc<Account>, job: Job) -> Answer {
     }
 }
 
-async fn execute_charge(app: &App, account: &Account, content: Content) -> Answer {
+async fn execute_charge(
+    app: &App,
+    account: &Account,
+    content: Content,
+    refusal: Refusal,
+) -> Answer {
     let reference = content.reference.clone();
     let _held = app.lock(&account.name, &reference).await;
     if let Some(answer) = known(app, account, &content) {
@@ -186,7 +203,7 @@ async fn execute_charge(app: &App, account: &Account, content: Content) -> Answe
     let Ok(transaction) = fresh_id("sbx_") else {
         return Answer::not_executed(503, "no_entropy", "no transaction number could be drawn");
     };
-    let charge = Charge::execute(&account.name, content, transaction, Utc::now());
+    let charge = Charge::execute(&account.name, content, refusal, transaction, Utc::now());
     let count = app.books().under(&account.name, &reference).len() + 1;
     let answer = object(&charge, count);
     app.commit(Event::Charged { charge: Box::new(charge) }).await;
@@ -198,16 +215,16 @@ fn known(app: &App, account: &Account, content: &Content) -> Option<Answer> {
     let books = app.books();
     let known = books.under(&account.name, &content.reference);
     let first = known.first()?;
-    if account.idempotent {
-        let other = first.content.as_ref().is_some_and(|first| first != content);
+    let now = Utc::now();
+    if let Some(again) = known.iter().find(|charge| account.gives_again(charge.created_at, now)) {
+        let other = again.content.as_ref().is_some_and(|again| again != content);
         return Some(if other {
             Answer::error(422, "reference_reused", "this reference stands for another charge")
         } else {
-            object(first, known.len()).replayed()
+            object(again, known.len()).replayed()
         });
     }
     // "Closed" means that no money can move: one expired charge beside others does not close them.
-    let now = Utc::now();
     if known.iter().all(|charge| charge.status_at(now) == Status::Closed) {
         return Some(object(first, known.len()));
     }

@@ -1,6 +1,7 @@
 //! A charge: what a client asks for, and what becomes of it. Pure; it reads no clock.
 //!
-//! A charge that has succeeded or that is closed never changes again.
+//! A charge that has succeeded never changes again; one that is closed only when the
+//! administration has money come late.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -46,6 +47,9 @@ pub struct Charge {
     pub transaction: Option<String>,
     pub executed_at: Option<DateTime<Utc>>,
     pub created_at: DateTime<Utc>,
+    /// Refused when it was asked for, and payable all the same while it is open.
+    #[serde(default)]
+    pub refused: bool,
 }
 
 #[derive(Serialize)]
@@ -79,6 +83,13 @@ enum Plan {
     AskThePayer,
 }
 
+/// Whether a fault has the charge refused and its object stay payable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    AsPlanned,
+    StaysPayable,
+}
+
 impl Content {
     /// The field that cannot be taken, with its rule.
     pub fn refuse(&self) -> Option<&'static str> {
@@ -87,8 +98,7 @@ impl Content {
             Some("reference must be 26 characters of a-z and 0-9")
         } else if !(1..=MAX_AMOUNT).contains(&self.amount) {
             Some("amount must be 1 to 9007199254740991 minor units")
-        } else if self.currency.len() != 3 || !self.currency.bytes().all(|b| b.is_ascii_uppercase())
-        {
+        } else if !is_currency(&self.currency) {
             Some("currency must be three capital letters of ISO 4217")
         } else if !is_method(&self.payment_method) {
             Some("payment_method must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
@@ -118,10 +128,13 @@ impl Charge {
     pub fn execute(
         account: &str,
         content: Content,
+        refusal: Refusal,
         transaction: String,
         now: DateTime<Utc>,
     ) -> Self {
+        let refused = refusal == Refusal::StaysPayable;
         let status = match content.plan() {
+            _ if refused => Status::Open,
             Plan::Succeed => Status::Succeeded,
             Plan::Decline { .. } => Status::Declined,
             Plan::AskThePayer => Status::Open,
@@ -135,6 +148,7 @@ impl Charge {
             transaction: moved.then_some(transaction),
             executed_at: moved.then_some(now),
             created_at: now,
+            refused,
         }
     }
 
@@ -148,7 +162,27 @@ impl Charge {
             transaction: None,
             executed_at: None,
             created_at: now,
+            refused: false,
         }
+    }
+
+    /// The same request once more, and its money moved at once.
+    pub fn second(&self, transaction: String, now: DateTime<Utc>) -> Self {
+        let mut second = Self { created_at: now, refused: false, ..self.clone() };
+        second.pay(transaction, now);
+        second
+    }
+
+    /// Moves the money.
+    pub fn pay(&mut self, transaction: String, at: DateTime<Utc>) {
+        self.status = Status::Succeeded;
+        self.transaction = Some(transaction);
+        self.executed_at = Some(at);
+    }
+
+    /// A tombstone has no amount that could come.
+    pub fn can_be_paid_late(&self) -> bool {
+        self.content.is_some() && self.status != Status::Succeeded
     }
 
     /// The status at this time: an open charge closes itself once the payer is too late.
@@ -161,14 +195,15 @@ impl Charge {
     pub fn object(&self, count: usize, now: DateTime<Utc>) -> Object<'_> {
         let status = self.status_at(now);
         let content = self.content.as_ref();
+        let open = status == Status::Open;
         let declined = content.map(Content::plan).filter(|_| status == Status::Declined);
         let (decline_code, decline_final) = match declined {
+            _ if open && self.refused => (Some("insufficient_funds"), Some(false)),
             Some(Plan::Decline { last: true }) => (Some("do_not_honor"), Some(true)),
             Some(Plan::Decline { last: false }) => (Some("insufficient_funds"), Some(false)),
             Some(Plan::Succeed | Plan::AskThePayer) | None => (None, None),
         };
         let url = format!("https://sandbox.invalid/pay/{}/{}", self.account, self.reference);
-        let open = status == Status::Open;
         Object {
             reference: &self.reference,
             transaction: self.transaction.as_deref(),
@@ -177,7 +212,7 @@ impl Charge {
             currency: content.map_or(NO_CURRENCY, |content| &content.currency),
             decline_code,
             decline_final,
-            action: open.then_some(Action { kind: "redirect", url }),
+            action: (open && !self.refused).then_some(Action { kind: "redirect", url }),
             created_at: self.created_at,
             charges: (count > 1).then_some(count),
         }
@@ -198,6 +233,10 @@ impl Status {
 pub fn is_reference(text: &str) -> bool {
     text.len() == REFERENCE_LEN
         && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+}
+
+pub fn is_currency(text: &str) -> bool {
+    text.len() == 3 && text.bytes().all(|b| b.is_ascii_uppercase())
 }
 
 fn is_method(text: &str) -> bool {

@@ -4,6 +4,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::charge::is_currency;
+
 pub const MAX_FAULTS: usize = 1_000;
 const MAX_TIMES: u64 = 1_000_000;
 const MAX_WAIT_MS: u64 = 600_000;
@@ -56,13 +58,18 @@ pub enum Fault {
     NotFound {},
     Refused {},
     Unsigned {},
+    /// At least one of the two.
     WrongAmount {
-        amount: u64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        amount: Option<u64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        currency: Option<String>,
     },
     UnmappedStatus {
         status: String,
     },
     MaintenancePage {},
+    StaysPayable {},
 }
 
 fn internal_error() -> u16 {
@@ -205,6 +212,15 @@ impl Fault {
             Self::WrongAmount { .. } if !charge_or_lookup => {
                 Some("wrong_amount is for charge and lookup")
             }
+            Self::WrongAmount { amount: None, currency: None } => {
+                Some("wrong_amount needs amount or currency")
+            }
+            Self::WrongAmount { currency: Some(currency), .. } if !is_currency(currency) => {
+                Some("currency must be three capital letters of ISO 4217")
+            }
+            Self::StaysPayable {} if operation != Operation::Charge => {
+                Some("stays_payable is for charge")
+            }
             Self::Unsigned {} | Self::UnmappedStatus { .. } | Self::MaintenancePage {}
                 if !at_the_channel =>
             {
@@ -229,6 +245,7 @@ impl Fault {
             Self::WrongAmount { .. } => "wrong_amount",
             Self::UnmappedStatus { .. } => "unmapped_status",
             Self::MaintenancePage {} => "maintenance_page",
+            Self::StaysPayable {} => "stays_payable",
         }
     }
 }
@@ -277,6 +294,10 @@ mod tests {
         for wanted in [
             json!({ "operation": "charge", "fault": { "kind": "not_found" } }),
             json!({ "operation": "close", "fault": { "kind": "wrong_amount", "amount": 1 } }),
+            json!({ "operation": "charge", "fault": { "kind": "wrong_amount" } }),
+            json!({ "operation": "charge",
+                "fault": { "kind": "wrong_amount", "currency": "usd" } }),
+            json!({ "operation": "lookup", "fault": { "kind": "stays_payable" } }),
             json!({ "operation": "fulfil", "fault": { "kind": "unsigned" } }),
             json!({ "operation": "fulfil", "match": { "account": "a" },
                 "fault": { "kind": "refused" } }),

@@ -13,6 +13,8 @@ mod charge;
 mod fault;
 mod fulfilment;
 mod ledger;
+mod maintenance;
+mod payer;
 mod perform;
 mod requests;
 mod serve;

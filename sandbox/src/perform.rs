@@ -75,9 +75,18 @@ impl Call {
                 Answer::page(200, "Down for maintenance")
             }
             Fault::Unsigned {} => self.carry_out(work).await.wrongly_signed(),
-            Fault::WrongAmount { amount } => {
-                self.carry_out(work).await.altered("amount", json!(amount))
+            Fault::WrongAmount { amount, currency } => {
+                let mut answer = self.carry_out(work).await;
+                if let Some(amount) = amount {
+                    answer = answer.altered("amount", json!(amount));
+                }
+                if let Some(currency) = currency {
+                    answer = answer.altered("currency", json!(currency));
+                }
+                answer
             }
+            // The work itself knows of it: what is charged becomes another object.
+            Fault::StaysPayable {} => self.carry_out(work).await,
             Fault::UnmappedStatus { status } => {
                 self.carry_out(work).await.altered("status", json!(status))
             }

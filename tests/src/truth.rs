@@ -54,6 +54,50 @@ impl Sandbox {
         assert_eq!(status.as_u16(), 201, "planning {body}: {text}");
     }
 
+    /// The payer pays the oldest charge under this reference that is open.
+    ///
+    /// # Panics
+    /// When none is open.
+    pub async fn pay(&self, account: &str, reference: &str) -> Value {
+        self.admin(&format!("/admin/pay/{account}/{reference}"), &Value::Null, 200).await
+    }
+
+    /// Money moves whatever the channel said before: a payment that comes late. Where money moved
+    /// already, it moves a second time.
+    ///
+    /// # Panics
+    /// When nothing was ever asked for under this reference.
+    pub async fn pay_anyway(&self, account: &str, reference: &str) -> Value {
+        let path = format!("/admin/pay/{account}/{reference}?force=true");
+        self.admin(&path, &Value::Null, 200).await
+    }
+
+    /// The channel says so, under its signature, to every request of this account, or of all.
+    ///
+    /// # Panics
+    /// When the sandbox refuses it.
+    pub async fn maintenance(&self, account: Option<&str>, seconds: u32) {
+        let body = json!({ "account": account, "seconds": seconds });
+        self.admin("/admin/maintenance", &body, 201).await;
+    }
+
+    /// # Panics
+    /// When the sandbox does not answer.
+    pub async fn end_maintenance(&self) {
+        let url = format!("{}/admin/maintenance", self.url());
+        let answer = self.http.delete(url).send().await.expect("the sandbox answers");
+        assert_eq!(answer.status().as_u16(), 204);
+    }
+
+    async fn admin(&self, path: &str, body: &Value, expected: u16) -> Value {
+        let url = format!("{}{path}", self.url());
+        let answer = self.http.post(url).json(body).send().await.expect("the sandbox answers");
+        let status = answer.status().as_u16();
+        let text = answer.text().await.unwrap_or_default();
+        assert_eq!(status, expected, "{path} {body}: {text}");
+        serde_json::from_str(&text).expect("an answer is JSON")
+    }
+
     /// # Panics
     /// When the sandbox does not answer.
     pub async fn truth(&self) -> Truth {
@@ -72,6 +116,12 @@ impl Truth {
     #[must_use]
     pub fn charges(&self) -> &[Value] {
         self.list("charges")
+    }
+
+    /// Every charge as the channel has it, whether or not money moved.
+    #[must_use]
+    pub fn objects(&self) -> &[Value] {
+        self.list("objects")
     }
 
     #[must_use]

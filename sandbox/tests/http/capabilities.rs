@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::client::{REFERENCE, Request, content};
-use crate::process::Sandbox;
+use crate::process::{Sandbox, until};
 
 #[test]
 fn the_payment_method_decides() {
@@ -80,6 +80,60 @@ fn an_idempotent_account_refuses_other_content_in_any_field() {
     }
     assert_eq!(sandbox.money(), 1);
     assert_eq!(sandbox.lookup("main").reply().expect(200), first);
+}
+
+#[test]
+fn after_its_window_a_reference_is_what_the_other_promises_make_it() {
+    let sandbox = Sandbox::start();
+    let charge = |account: &str| sandbox.charge(account, "pm_card").reply();
+    let first = charge("brief").expect(200);
+    let again = charge("brief");
+    assert_eq!((again.expect(200), again.headers["x-sandbox-replayed"].as_str()), (first, "true"));
+    until("the window is over", || charge("brief").status == 409);
+    assert_eq!(charge("brief").expect(409)["error"], "reference_known");
+    assert_eq!(sandbox.money(), 1);
+
+    let first = charge("brief-again").expect(200);
+    let mut again = first.clone();
+    until("it is charged again", || {
+        again = charge("brief-again").expect(200);
+        again["transaction"] != first["transaction"]
+    });
+    assert_eq!((sandbox.money(), &again["charges"]), (3, &json!(2)));
+    // The second charge has a window of its own.
+    let replay = charge("brief-again");
+    assert_eq!(
+        (replay.expect(200), replay.headers.contains_key("x-sandbox-replayed")),
+        (again, true)
+    );
+}
+
+#[test]
+fn what_is_closed_stays_closed_after_the_window() {
+    let sandbox = Sandbox::start();
+    sandbox.close("brief-again").reply().expect(200);
+    let charge = || sandbox.charge("brief-again", "pm_card").reply();
+    assert!(charge().headers.contains_key("x-sandbox-replayed"));
+    until("the window is over", || !charge().headers.contains_key("x-sandbox-replayed"));
+    assert_eq!(charge().expect(200)["status"], "closed");
+    assert_eq!(sandbox.money(), 0);
+}
+
+#[test]
+fn an_account_without_close_refuses_it_and_closes_nothing() {
+    let sandbox = Sandbox::start();
+    sandbox.add_fault(&json!({ "operation": "close", "fault": { "kind": "refused" } }));
+    for request in [sandbox.close("no-close"), sandbox.close("no-close")] {
+        let body = request.reply().expect(405);
+        let said = (&body["error"], &body["executed"]);
+        assert_eq!(said, (&json!("close_not_offered"), &Value::Null));
+    }
+    let faults = sandbox.admin("GET", "/admin/faults", &Value::Null).json();
+    assert_eq!(faults["faults"].as_array().unwrap().len(), 1, "a refusal uses no fault up");
+    sandbox.charge("no-close", "pm_action").reply().expect(200);
+    sandbox.close("no-close").reply().expect(405);
+    assert_eq!(sandbox.lookup("no-close").reply().expect(200)["status"], "open");
+    assert_eq!(sandbox.pay("no-close").status, 200);
 }
 
 #[test]

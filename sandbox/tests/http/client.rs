@@ -227,6 +227,12 @@ impl Sandbox {
         self.admin("POST", &format!("/admin/pay/{account}/{REFERENCE}"), &Value::Null)
     }
 
+    /// Pays whatever the channel said before.
+    pub fn pay_anyway(&self, account: &str) -> Reply {
+        let path = format!("/admin/pay/{account}/{REFERENCE}?force=true");
+        self.admin("POST", &path, &Value::Null)
+    }
+
     #[track_caller]
     pub fn add_fault(&self, wanted: &Value) {
         let reply = self.admin("POST", "/admin/faults", wanted);

@@ -62,6 +62,60 @@ fn a_wrong_amount_is_told_and_the_real_one_is_true() {
 }
 
 #[test]
+fn a_wrong_currency_is_told_beside_or_without_a_wrong_amount() {
+    let sandbox = Sandbox::start();
+    let currency = json!({ "kind": "wrong_amount", "currency": "USD" });
+    let both = json!({ "kind": "wrong_amount", "currency": "JPY", "amount": 5 });
+    for (request, fault, told) in [
+        (sandbox.charge("main", "pm_card"), &currency, (1999, "USD")),
+        (sandbox.lookup("main"), &currency, (1999, "USD")),
+        (sandbox.lookup("main"), &both, (5, "JPY")),
+    ] {
+        let body = request.fault(fault).reply().expect(200);
+        assert_eq!((&body["amount"], &body["currency"]), (&json!(told.0), &json!(told.1)));
+    }
+    let body = sandbox.lookup("refusing").fault(&both).reply().expect(404);
+    assert_eq!((body.get("amount"), body.get("currency")), (None, None));
+    let charge = &sandbox.truth()["charges"][0];
+    assert_eq!((&charge["amount"], &charge["currency"]), (&json!(1999), &json!("CNY")));
+}
+
+#[test]
+fn a_refused_charge_may_stay_payable() {
+    let fault = json!({ "kind": "stays_payable" });
+    for method in ["pm_card", "pm_decline_final"] {
+        let sandbox = Sandbox::start();
+        let object = sandbox.charge("main", method).fault(&fault).reply().expect(200);
+        assert_eq!((&object["status"], &object["action"]), (&json!("open"), &Value::Null));
+        assert_eq!(
+            (&object["decline_code"], &object["decline_final"]),
+            (&json!("insufficient_funds"), &json!(false))
+        );
+        assert_eq!((sandbox.money(), &object["transaction"]), (0, &Value::Null));
+        assert_eq!(sandbox.lookup("main").reply().expect(200), object);
+        // A repeat is no second try.
+        assert_eq!(sandbox.charge("main", method).reply().expect(200), object);
+        let paid = sandbox.pay("main").json();
+        assert_eq!((&paid["status"], &paid["decline_code"]), (&json!("succeeded"), &Value::Null));
+        assert_eq!((sandbox.money(), sandbox.close("main").reply().status), (1, 409));
+    }
+}
+
+#[test]
+fn a_refused_charge_that_stays_payable_is_closed_by_a_close() {
+    let sandbox = Sandbox::start();
+    let fault = json!({ "kind": "stays_payable" });
+    for account in ["main", "refusing", "again"] {
+        let open = sandbox.charge(account, "pm_card").fault(&fault).reply().expect(200);
+        assert_eq!(open["status"], "open");
+        let closed = sandbox.close(account).reply().expect(200);
+        assert_eq!((&closed["status"], &closed["decline_code"]), (&json!("closed"), &Value::Null));
+        assert_eq!(sandbox.pay(account).status, 409);
+    }
+    assert_eq!(sandbox.money(), 0);
+}
+
+#[test]
 fn a_status_may_be_a_word_that_nobody_knows() {
     let sandbox = Sandbox::start();
     let word = json!({ "kind": "unmapped_status", "status": "weird" });

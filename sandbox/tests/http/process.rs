@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 pub const SECRET: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
 /// Of the account `stranger`, which no test signs for.
 const OTHER_SECRET: &str = "ffeeddccbbaa99887766554433221100";
+/// Long enough to repeat a charge at once.
+const WINDOW_SECONDS: u64 = 2;
 const LIMIT: Duration = Duration::from_secs(20);
 
 pub struct Sandbox {
@@ -82,12 +84,22 @@ fn accounts_list() -> Value {
     };
     let mut stranger = account("stranger", true, true, true);
     stranger["secret"] = json!(OTHER_SECRET);
+    let mut no_close = account("no-close", false, true, true);
+    no_close["close"] = json!(false);
+    let brief = |name: &str, refuses: bool| {
+        let mut brief = account(name, true, true, refuses);
+        brief["idempotency_window_s"] = json!(WINDOW_SECONDS);
+        brief
+    };
     json!([
         stranger,
         account("main", true, true, true),
         account("refusing", false, true, true),
         account("again", false, true, false),
         account("blind", false, false, false),
+        no_close,
+        brief("brief", true),
+        brief("brief-again", false),
     ])
 }
 
