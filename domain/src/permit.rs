@@ -69,11 +69,14 @@ impl RetryPermit {
         if facts.risk_accepted {
             return Some(PermitGround::RiskAccepted);
         }
+        // The repeat must arrive within the window, and it may be on its way for that long.
+        let arrives_before =
+            facts.now.after(facts.capabilities.call_limit + facts.capabilities.grace);
         let within_window = facts
             .capabilities
             .idempotent_for
             .zip(facts.first_sent_at)
-            .is_some_and(|(window, first)| facts.now < first.after(window));
+            .is_some_and(|(window, first)| arrives_before < first.after(window));
         if within_window {
             return Some(PermitGround::ChannelIdempotent);
         }
@@ -151,12 +154,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn an_idempotent_channel_is_asked_again_only_within_its_window() {
+    fn an_idempotent_channel_is_asked_again_only_if_that_arrives_within_its_window() {
         let mut idempotent = facts();
-        idempotent.capabilities.idempotent_for = Some(Duration::from_secs(10));
+        // Until 21 s; a request is on its way for at most 5 s and the grace of 2 s.
+        idempotent.capabilities.idempotent_for = Some(Duration::from_secs(20));
+        idempotent.now = UnixMillis(13_999);
         let permit = RetryPermit::grant(&idempotent).expect("granted");
         assert_eq!(permit.ground(), PermitGround::ChannelIdempotent);
-        idempotent.now = UnixMillis(11_000);
+        idempotent.now = UnixMillis(14_000);
         assert_eq!(RetryPermit::grant(&idempotent), Err(PermitRefused::NoGround));
     }
 
