@@ -211,5 +211,7 @@ pub(crate) fn unknown_word(why: UnknownReason) -> &'static str {
         UnknownReason::BadSignature => "bad_signature",
         UnknownReason::ReferenceKnown => "reference_known",
         UnknownReason::SenderLost => "sender_lost",
+        UnknownReason::StillPayable => "still_payable",
+        UnknownReason::NotObservable => "not_observable",
     }
 }

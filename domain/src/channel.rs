@@ -128,6 +128,10 @@ pub enum UnknownReason {
     ReferenceKnown,
     /// The process that sent the request ended before the answer was recorded.
     SenderLost,
+    /// The channel refused the charge, and the payer may pay it all the same.
+    StillPayable,
+    /// The payer may pay, and this account offers no way to learn whether they did.
+    NotObservable,
 }
 
 /// A request to a channel and what came of it, for the record.

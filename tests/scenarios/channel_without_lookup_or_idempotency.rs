@@ -94,3 +94,24 @@ async fn a_decision_is_refused_when_it_does_not_fit() {
     assert_eq!(asked, 0, "a decision that does not count asks the channel for nothing");
     world.check().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payer_who_could_never_be_seen_to_pay_is_not_waited_for() {
+    let world = world().await;
+    let order = order(&world, "o1").await;
+    let answer = pay(&world, "k1", &intent(&world, &order, "mute", "pm_action")).await;
+    let payment = payment_in(&world, answer.text("id"), &["ManualReview"]).await;
+    // The page that the payer could have been sent to is open all the same.
+    let truth = world.sandbox.truth().await;
+    assert_eq!((&truth.objects()[0]["status"], truth.count("charge")), (&json!("open"), 1));
+    let reference = truth.objects()[0]["reference"].as_str().expect("text");
+    let paid = world.sandbox.pay("mute", reference).await;
+    let choice = json!({
+        "kind": "confirm_paid", "transaction": paid["transaction"], "amount": 1999,
+        "currency": "CNY", "evidence": "statement line 7",
+    });
+    let decided = decide(&world, payment.text("review"), "d1", choice).await;
+    assert_eq!(decided.status, 200, "{}", decided.body);
+    order_in(&world, &order, "Fulfilled").await;
+    world.check().await;
+}

@@ -2,15 +2,18 @@
 
 mod a_repeat_is_not_sent;
 mod account_missing_at_the_next_worker;
+mod answer_in_another_currency;
 mod answer_lost_after_charge;
 mod answer_lost_before_charge;
 mod answer_that_cannot_be_written;
 mod answers_that_cannot_be_believed;
 mod channel_as_slow_as_its_limit;
+mod channel_under_maintenance;
 mod channel_without_lookup_or_idempotency;
 mod client_of_another_language;
 mod commit_answer_lost;
 mod database_down_after_charge;
+mod declined_and_still_payable;
 mod happy_path;
 mod hours_of_waiting;
 mod many_callers_one_order;

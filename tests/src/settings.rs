@@ -56,6 +56,10 @@ impl Setup {
     /// | `careless` | no | yes | no |
     /// | `resend-only` | yes | no | no |
     /// | `blind` | no | no | no |
+    /// | `unclosable` | no | yes | yes |
+    /// | `mute` | no | no | no |
+    ///
+    /// The last two cannot close either.
     #[must_use]
     pub fn accounts(&self) -> Value {
         let account = |name: &str, idempotent: bool, lookup: bool, refuses: bool| {
@@ -65,12 +69,18 @@ impl Setup {
                 "grace_ms": self.grace_ms, "call_limit_ms": self.call_limit_ms,
             })
         };
+        let without_close = |mut account: Value| {
+            account["close"] = json!(false);
+            account
+        };
         json!([
             account("main", true, true, true),
             account("lookup-only", false, true, true),
             account("careless", false, true, false),
             account("resend-only", true, false, false),
             account("blind", false, false, false),
+            without_close(account("unclosable", false, true, true)),
+            without_close(account("mute", false, false, false)),
         ])
     }
 }

@@ -6,8 +6,8 @@ use super::wire::{ChargeObject, ErrorBody};
 use crate::http::Answer;
 use domain::channel::{ChargeAnswer, CloseAnswer, LookupAnswer};
 use domain::{
-    ChannelReference, ChannelTransactionId, Currency, DeclineClass, Money, NotExecutedProof,
-    PayerAction, UnixMillis, UnknownReason,
+    Capabilities, ChannelReference, ChannelTransactionId, Currency, DeclineClass, Money,
+    NotExecutedProof, PayerAction, UnixMillis, UnknownReason,
 };
 
 /// Longest address that a payer is sent to, in bytes.
@@ -21,10 +21,31 @@ enum Read {
 
 /// What a charge object says, in our words.
 enum Said {
-    Succeeded { transaction: ChannelTransactionId, amount: Money },
-    Declined { class: DeclineClass, code: String },
-    Open { action: Option<PayerAction> },
+    Succeeded {
+        transaction: ChannelTransactionId,
+        amount: Money,
+    },
+    Declined {
+        class: DeclineClass,
+        code: String,
+    },
+    /// The payer may pay. With a decline, the channel refused the charge and left it payable.
+    Open {
+        action: Option<PayerAction>,
+        decline: Option<(DeclineClass, String)>,
+    },
     Closed,
+}
+
+/// What the answer to a charge asks of us.
+#[derive(Debug)]
+pub(super) enum Charged {
+    Answer(ChargeAnswer),
+    /// No decline as it stands: the payer may still pay what was refused. It is closed first.
+    RefusedAndPayable {
+        class: DeclineClass,
+        code: String,
+    },
 }
 
 pub(super) fn charge(
@@ -33,12 +54,13 @@ pub(super) fn charge(
     nonce: &str,
     reference: &ChannelReference,
     pay_before: UnixMillis,
-) -> ChargeAnswer {
-    let unknown = |why| ChargeAnswer::Unknown { why };
+) -> Charged {
+    let unknown = |why| Charged::Answer(ChargeAnswer::Unknown { why });
     let object = match read(signer, answer, nonce) {
         Err(why) => return unknown(why),
         Ok(Read::Error(error)) if error.executed == Some(false) => {
-            return ChargeAnswer::NotExecuted { proof: NotExecutedProof::ChannelSaidSo };
+            let proof = NotExecutedProof::ChannelSaidSo;
+            return Charged::Answer(ChargeAnswer::NotExecuted { proof });
         }
         Ok(Read::Error(error)) if error.error == "reference_known" => {
             return unknown(UnknownReason::ReferenceKnown);
@@ -46,21 +68,55 @@ pub(super) fn charge(
         Ok(Read::Error(_)) => return unknown(UnknownReason::ChannelError),
         Ok(Read::Charge(object)) => object,
     };
-    match said(&object, reference) {
-        Err(why) => unknown(why),
+    Charged::Answer(match said(&object, reference) {
+        Err(why) => ChargeAnswer::Unknown { why },
         Ok(Said::Succeeded { transaction, amount }) => {
             ChargeAnswer::Succeeded { transaction, amount }
         }
         Ok(Said::Declined { class, code }) => ChargeAnswer::Declined { class, code },
-        Ok(Said::Open { action: Some(action) }) => {
+        Ok(Said::Open { action: Some(action), decline: _ }) => {
             ChargeAnswer::AwaitingPayer { action, pay_before }
         }
-        Ok(Said::Open { action: None }) => unknown(UnknownReason::Unreadable),
+        Ok(Said::Open { action: None, decline: Some((class, code)) }) => {
+            return Charged::RefusedAndPayable { class, code };
+        }
+        Ok(Said::Open { action: None, decline: None }) => {
+            ChargeAnswer::Unknown { why: UnknownReason::Unreadable }
+        }
         // The reference was closed before: it can never take money.
         Ok(Said::Closed) => ChargeAnswer::Declined {
             class: DeclineClass::MayPayAgain,
             code: "reference_closed".to_owned(),
         },
+    })
+}
+
+/// A refusal that left the charge payable, once the account was asked to close it, if it can. Only
+/// the channel's word that it is closed makes it a decline.
+pub(super) fn refused_and_payable(
+    class: DeclineClass,
+    code: String,
+    closed: Option<CloseAnswer>,
+) -> ChargeAnswer {
+    match closed {
+        Some(CloseAnswer::Closed) => ChargeAnswer::Declined { class, code },
+        Some(CloseAnswer::Succeeded { transaction, amount }) => {
+            ChargeAnswer::Succeeded { transaction, amount }
+        }
+        Some(CloseAnswer::Unknown { why }) => ChargeAnswer::Unknown { why },
+        None => ChargeAnswer::Unknown { why: UnknownReason::StillPayable },
+    }
+}
+
+/// A payer is not waited for where nothing could ever tell us that they paid: a person is asked.
+pub(super) fn observable(answer: ChargeAnswer, capabilities: &Capabilities) -> ChargeAnswer {
+    let Capabilities { idempotent_for, lookup, close, .. } = capabilities;
+    let blind = lookup.is_none() && !close && idempotent_for.is_none();
+    match answer {
+        ChargeAnswer::AwaitingPayer { .. } if blind => {
+            ChargeAnswer::Unknown { why: UnknownReason::NotObservable }
+        }
+        answer => answer,
     }
 }
 
@@ -85,7 +141,7 @@ pub(super) fn lookup(
             LookupAnswer::Succeeded { transaction, amount }
         }
         Ok(Said::Declined { class, code }) => LookupAnswer::Failed { class, code },
-        Ok(Said::Open { action }) => LookupAnswer::Open { action, pay_before: None },
+        Ok(Said::Open { action, decline: _ }) => LookupAnswer::Open { action, pay_before: None },
         Ok(Said::Closed) => LookupAnswer::Closed,
     }
 }
@@ -146,17 +202,25 @@ fn said(object: &ChargeObject, reference: &ChannelReference) -> Result<Said, Unk
                 amount: Money::new(object.amount, currency).map_err(|_| unreadable)?,
             })
         }
-        "declined" => Ok(Said::Declined {
-            class: match object.decline_final {
-                Some(true) => DeclineClass::Final,
-                Some(false) | None => DeclineClass::MayPayAgain,
-            },
-            code: object.decline_code.as_deref().map_or_else(String::new, word),
+        "declined" => {
+            let (class, code) = decline(object);
+            Ok(Said::Declined { class, code })
+        }
+        "open" => Ok(Said::Open {
+            action: object.action.as_ref().and_then(payer_action),
+            decline: object.decline_code.as_ref().map(|_| decline(object)),
         }),
-        "open" => Ok(Said::Open { action: object.action.as_ref().and_then(payer_action) }),
         "closed" => Ok(Said::Closed),
         _ => Err(unreadable),
     }
+}
+
+fn decline(object: &ChargeObject) -> (DeclineClass, String) {
+    let class = match object.decline_final {
+        Some(true) => DeclineClass::Final,
+        Some(false) | None => DeclineClass::MayPayAgain,
+    };
+    (class, object.decline_code.as_deref().map_or_else(String::new, word))
 }
 
 fn payer_action(action: &super::wire::Action) -> Option<PayerAction> {

@@ -11,16 +11,17 @@ use crate::http::{self, Answer, NoAnswer};
 use crate::{Channel, Channels, ChargeRequest, description};
 use domain::channel::{ChargeAnswer, CloseAnswer, LookupAnswer, LookupKind};
 use domain::{Capabilities, ChannelAccount, ChannelKind, ChannelReference, UnknownReason};
+use map::Charged;
 use reqwest::{Client, Method, Url};
 use sign::Signer;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long the sandbox answers a repeated reference like the first request.
-const IDEMPOTENCY_WINDOW: Duration = Duration::from_secs(24 * 3_600);
 /// Longest call limit that may be set: `charge` runs at most a minute.
 const MAX_CALL_LIMIT: Duration = Duration::from_secs(30);
 const MAX_GRACE: Duration = Duration::from_secs(3_600);
+/// As long as the sandbox takes: a leap year.
+const MAX_IDEMPOTENCY_WINDOW_S: u64 = 366 * 86_400;
 
 /// One account at the sandbox.
 #[derive(Clone, Debug)]
@@ -73,13 +74,17 @@ impl SandboxAccount {
         if grace > MAX_GRACE {
             return Err(invalid("grace_ms", "must be at most 3600000"));
         }
+        if !(1..=MAX_IDEMPOTENCY_WINDOW_S).contains(&settings.idempotency_window_s) {
+            return Err(invalid("idempotency_window_s", "must be 1 to 31622400"));
+        }
+        let window = Duration::from_secs(settings.idempotency_window_s);
         let complete =
             if settings.lookup_complete { LookupKind::Complete } else { LookupKind::Partial };
         let capabilities = Capabilities {
-            idempotent_for: settings.idempotent.then_some(IDEMPOTENCY_WINDOW),
+            idempotent_for: settings.idempotent.then_some(window),
             lookup: settings.lookup.then_some(complete),
             refuses_known_reference: settings.refuses_known_reference,
-            close: true,
+            close: settings.close,
             grace,
             call_limit,
         };
@@ -91,7 +96,8 @@ impl SandboxAccount {
         self.capabilities
     }
 
-    /// Sends one charge, once, until the deadline.
+    /// Sends one charge, once, until the deadline. A refusal that leaves the charge payable is a
+    /// decline only once the charge is closed, within the same deadline.
     pub async fn charge(&self, request: &ChargeRequest<'_>) -> ChargeAnswer {
         let body = wire::ChargeBody {
             reference: request.reference.as_str(),
@@ -105,12 +111,23 @@ impl SandboxAccount {
             return ChargeAnswer::NotExecuted { proof: domain::NotExecutedProof::NothingSent };
         };
         let answer = self.call(Method::POST, "/v1/charges", body, request.deadline).await;
-        match answer {
+        let charged = match answer {
             Ok((answer, nonce)) => {
                 map::charge(&self.signer, &answer, &nonce, request.reference, request.pay_before)
             }
-            Err(NoAnswer::NotSent(proof)) => ChargeAnswer::NotExecuted { proof },
-            Err(NoAnswer::Unknown(why)) => ChargeAnswer::Unknown { why },
+            Err(NoAnswer::NotSent(proof)) => return ChargeAnswer::NotExecuted { proof },
+            Err(NoAnswer::Unknown(why)) => return ChargeAnswer::Unknown { why },
+        };
+        match charged {
+            Charged::Answer(answer) => map::observable(answer, &self.capabilities),
+            Charged::RefusedAndPayable { class, code } => {
+                let closed = if self.capabilities.close {
+                    Some(self.close_until(request.reference, request.deadline).await)
+                } else {
+                    None
+                };
+                map::refused_and_payable(class, code, closed)
+            }
         }
     }
 
@@ -126,8 +143,11 @@ impl SandboxAccount {
 
     /// Makes a reference unpayable, unless it is paid.
     pub async fn close(&self, reference: &ChannelReference) -> CloseAnswer {
+        self.close_until(reference, Instant::now() + self.capabilities.call_limit).await
+    }
+
+    async fn close_until(&self, reference: &ChannelReference, deadline: Instant) -> CloseAnswer {
         let path = format!("/v1/charges/{reference}/close");
-        let deadline = Instant::now() + self.capabilities.call_limit;
         match self.call(Method::POST, &path, Vec::new(), deadline).await {
             Ok((answer, nonce)) => map::close(&self.signer, &answer, &nonce, reference),
             Err(no_answer) => CloseAnswer::Unknown { why: why(no_answer) },

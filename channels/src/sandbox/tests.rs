@@ -1,5 +1,5 @@
 use super::*;
-use domain::{NotExecutedProof, UnixMillis};
+use domain::{DeclineClass, NotExecutedProof, UnixMillis};
 use reqwest::StatusCode;
 use reqwest::header::{HeaderMap, HeaderValue};
 use std::time::SystemTime;
@@ -47,8 +47,22 @@ fn object(status: &str, more: &str) -> String {
     )
 }
 
-fn charge(answer: &Answer) -> ChargeAnswer {
+fn charged(answer: &Answer) -> Charged {
     map::charge(&signer(), answer, "nonce", &reference(), UnixMillis(0))
+}
+
+fn charge(answer: &Answer) -> ChargeAnswer {
+    match charged(answer) {
+        Charged::Answer(answer) => answer,
+        Charged::RefusedAndPayable { .. } => panic!("refused and payable"),
+    }
+}
+
+fn account(change: impl FnOnce(&mut wire::AccountSettings)) -> SandboxAccount {
+    let mut settings = settings();
+    change(&mut settings);
+    let base = Url::parse("http://127.0.0.1:1").expect("valid");
+    SandboxAccount::new(http::client().expect("built"), base, &settings).expect("valid")
 }
 
 #[test]
@@ -108,13 +122,107 @@ fn only_the_channels_signed_word_proves_that_nothing_was_executed() {
 }
 
 #[test]
+fn under_maintenance_a_charge_is_not_executed_and_no_other_request_learns_anything() {
+    let window = r#"{"error":"maintenance","message":"","executed":false,"until":"2026-12-01"}"#;
+    let proof = ChargeAnswer::NotExecuted { proof: NotExecutedProof::ChannelSaidSo };
+    assert_eq!(charge(&signed(503, window)), proof);
+    let why = UnknownReason::ChannelError;
+    let lookup = map::lookup(&signer(), &signed(503, window), "nonce", &reference());
+    assert_eq!(lookup, LookupAnswer::Unknown { why });
+    let close = map::close(&signer(), &signed(503, window), "nonce", &reference());
+    assert_eq!(close, CloseAnswer::Unknown { why });
+    let not_offered = signed(405, r#"{"error":"close_not_offered"}"#);
+    let close = map::close(&signer(), &not_offered, "nonce", &reference());
+    assert_eq!(close, CloseAnswer::Unknown { why });
+}
+
+#[test]
+fn a_refusal_that_leaves_the_charge_payable_is_no_decline_and_open_to_a_lookup() {
+    let more = r#","decline_code":"insufficient_funds","decline_final":false,"action":null"#;
+    let answer = signed(200, &object("open", more));
+    let Charged::RefusedAndPayable { class, code } = charged(&answer) else {
+        panic!("not seen as payable")
+    };
+    assert_eq!((class, code.as_str()), (DeclineClass::MayPayAgain, "insufficient_funds"));
+    let lookup = map::lookup(&signer(), &answer, "nonce", &reference());
+    assert_eq!(lookup, LookupAnswer::Open { action: None, pay_before: None });
+    let bare = charge(&signed(200, &object("open", "")));
+    assert_eq!(bare, ChargeAnswer::Unknown { why: UnknownReason::Unreadable });
+}
+
+#[test]
+fn only_the_word_closed_makes_a_payable_refusal_a_decline() {
+    let after =
+        |closed| map::refused_and_payable(DeclineClass::MayPayAgain, "no_funds".to_owned(), closed);
+    let close = |status, body: &str| {
+        after(Some(map::close(&signer(), &signed(status, body), "nonce", &reference())))
+    };
+    let declined =
+        ChargeAnswer::Declined { class: DeclineClass::MayPayAgain, code: "no_funds".to_owned() };
+    assert_eq!(close(200, &object("closed", "")), declined);
+    let paid = object("succeeded", r#","transaction":"sbx_1""#);
+    let refusal = format!(r#"{{"error":"already_succeeded","charge":{paid}}}"#);
+    assert!(matches!(close(409, &refusal), ChargeAnswer::Succeeded { .. }));
+    for (status, body) in [
+        (200, object("open", r#","decline_code":"no_funds""#)),
+        (200, object("declined", r#","decline_code":"no_funds""#)),
+        (404, r#"{"error":"not_found"}"#.to_owned()),
+        (405, r#"{"error":"close_not_offered"}"#.to_owned()),
+        (503, r#"{"error":"not_accepted","executed":false}"#.to_owned()),
+    ] {
+        let said = close(status, &body);
+        assert!(matches!(said, ChargeAnswer::Unknown { .. }), "{body}: {said:?}");
+    }
+    let why = UnknownReason::TimedOut;
+    assert_eq!(after(Some(CloseAnswer::Unknown { why })), ChargeAnswer::Unknown { why });
+    assert_eq!(after(None), ChargeAnswer::Unknown { why: UnknownReason::StillPayable });
+}
+
+#[test]
+fn a_payer_is_waited_for_only_where_something_can_tell_that_they_paid() {
+    let action = r#","action":{"kind":"redirect","url":"https://pay.example/1"}"#;
+    let waiting = charge(&signed(200, &object("open", action)));
+    assert!(matches!(waiting, ChargeAnswer::AwaitingPayer { .. }), "{waiting:?}");
+    let none = |settings: &mut wire::AccountSettings| {
+        (settings.idempotent, settings.lookup, settings.close) = (false, false, false);
+    };
+    let answer = |change: &dyn Fn(&mut wire::AccountSettings)| {
+        let capabilities = account(|settings| {
+            none(settings);
+            change(settings);
+        })
+        .capabilities();
+        map::observable(waiting.clone(), &capabilities)
+    };
+    assert_eq!(answer(&|_| ()), ChargeAnswer::Unknown { why: UnknownReason::NotObservable });
+    assert_eq!(answer(&|settings| settings.idempotent = true), waiting);
+    assert_eq!(answer(&|settings| settings.lookup = true), waiting);
+    assert_eq!(answer(&|settings| settings.close = true), waiting);
+    let capabilities = account(none).capabilities();
+    let paid = charge(&signed(200, &object("succeeded", r#","transaction":"sbx_1""#)));
+    assert_eq!(map::observable(paid.clone(), &capabilities), paid);
+}
+
+#[test]
+fn an_account_promises_what_its_settings_say() {
+    let old = account(|_| ()).capabilities();
+    assert!(old.close, "as before the setting was there");
+    assert_eq!(old.idempotent_for, Some(Duration::from_secs(86_400)));
+    let new = account(|settings| (settings.close, settings.idempotency_window_s) = (false, 60));
+    let new = new.capabilities();
+    assert_eq!((new.close, new.idempotent_for), (false, Some(Duration::from_secs(60))));
+    let never = account(|settings| settings.idempotent = false).capabilities();
+    assert_eq!(never.idempotent_for, None);
+}
+
+#[test]
 fn a_decline_keeps_the_channels_code_and_none_of_its_text() {
     let more = r#","decline_code":"no funds <b>4111111111111111</b>","decline_final":true"#;
     let ChargeAnswer::Declined { class, code } = charge(&signed(200, &object("declined", more)))
     else {
         panic!("not declined")
     };
-    assert_eq!(class, domain::DeclineClass::Final);
+    assert_eq!(class, DeclineClass::Final);
     assert!(!code.contains(' ') && code.len() <= 40, "{code}");
 }
 
@@ -149,6 +257,8 @@ fn settings_name_what_is_wrong() {
         ("call_limit_ms", serde_json::json!(0)),
         ("grace_ms", serde_json::json!(99_999_999)),
         ("account", serde_json::json!("")),
+        ("idempotency_window_s", serde_json::json!(0)),
+        ("idempotency_window_s", serde_json::json!(31_622_401)),
     ] {
         let mut one = serde_json::json!({
             "account": "main", "secret": SECRET, "idempotent": true, "lookup": true,

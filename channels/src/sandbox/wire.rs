@@ -12,10 +12,22 @@ pub(super) struct AccountSettings {
     pub idempotent: bool,
     pub lookup: bool,
     pub refuses_known_reference: bool,
+    #[serde(default = "yes")]
+    pub close: bool,
+    #[serde(default = "day")]
+    pub idempotency_window_s: u64,
     #[serde(default)]
     pub lookup_complete: bool,
     pub grace_ms: u64,
     pub call_limit_ms: u64,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn day() -> u64 {
+    86_400
 }
 
 #[derive(Debug, Serialize)]
