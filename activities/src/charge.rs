@@ -1,6 +1,7 @@
 //! Record and claim, call, settle: two short transactions around one request.
 
-use crate::{PaymentActivities, failure, lookup};
+use crate::lookup::{self, Ask};
+use crate::{PaymentActivities, failure};
 use channels::{Channel, ChargeRequest};
 use domain::channel::ChargeAnswer;
 use domain::{
@@ -31,6 +32,9 @@ pub(crate) async fn charge(
     let Some(channel) = activities.channels.get(intent.channel, &intent.account) else {
         return Err(no_account(activities, intent).await);
     };
+    if input.cancelled {
+        refuse_cancelled(activities, intent).await?;
+    }
     let capabilities = channel.capabilities();
     // Before the claim is written: our share of the time ends no later than the claim does.
     let deadline = Instant::now() + capabilities.call_limit;
@@ -46,8 +50,20 @@ pub(crate) async fn charge(
             send(activities, channel, token, input, Send { view, pay_before, deadline }).await?
         }
         Claim::Found { view, payment } => {
-            let running = matches!(payment.state, PaymentState::Processing { .. });
-            let view = if running { ask(activities, channel, input).await? } else { view };
+            let view = match payment.state {
+                PaymentState::Processing { .. } => ask(activities, channel, input).await?,
+                // Somebody woke the owner of an ended payment: money may have come since.
+                PaymentState::Failed { .. } | PaymentState::Closed => {
+                    let (start, ask) = (input.start_before, Ask::AfterItsEnd);
+                    lookup::ask(activities, intent, start, ask).await?.view
+                }
+                PaymentState::Created
+                | PaymentState::AwaitingPayer { .. }
+                | PaymentState::Unknown
+                | PaymentState::Succeeded { .. }
+                | PaymentState::Persisted { .. }
+                | PaymentState::ManualReview { .. } => view,
+            };
             ChargeOutput { view, unsettled: None, policy: None }
         }
     };
@@ -162,7 +178,7 @@ async fn ask(
 ) -> Result<PaymentView, ActivityError> {
     let intent = &input.intent;
     if channel.capabilities().lookup.is_some() {
-        let found = lookup::lookup(activities, intent, input.start_before).await?;
+        let found = lookup::ask(activities, intent, input.start_before, Ask::Lookup).await?;
         if !matches!(found.view.state, PaymentState::Processing { .. }) {
             return Ok(found.view);
         }
@@ -207,6 +223,25 @@ fn transaction(event: &PaymentEvent) -> Option<domain::ChannelTransactionId> {
     match event {
         PaymentEvent::MoneyConfirmed { money } => Some(money.transaction.clone()),
         _ => None,
+    }
+}
+
+/// A run that was cancelled before it did anything records nothing. One that finds a row owns a
+/// payment, and goes on to close it.
+async fn refuse_cancelled(
+    activities: &PaymentActivities,
+    intent: &PaymentIntent,
+) -> Result<(), ActivityError> {
+    let id = intent.payment_id();
+    match activities.store.read_payment(&id).await {
+        Err(error) => Err(failure::store(&id, &error)),
+        Ok(Some(_)) => Ok(()),
+        Ok(None) => Err(failure::refused(Refusal {
+            code: code::CANCELLED.to_owned(),
+            message: "cancelled before anything was recorded; nothing was charged".to_owned(),
+            field: None,
+            payment: None,
+        })),
     }
 }
 

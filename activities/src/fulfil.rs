@@ -1,6 +1,7 @@
 //! Hand the goods over: claim the order, ask the merchant, write it down.
 
 use crate::{PaymentActivities, failure};
+use channels::fulfilment::NotFulfilled;
 use std::time::{Duration, Instant};
 use store::fulfilment::FulfilClaim;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
@@ -27,11 +28,14 @@ pub(crate) async fn fulfil(
         FulfilClaim::Found(view) => return Ok(RowOutput { view }),
         FulfilClaim::Granted => {}
     }
-    activities
-        .fulfilment
-        .fulfil(&input.intent, deadline)
-        .await
-        .map_err(|error| failure::again("not_fulfilled", error.to_string()))?;
-    let view = activities.store.record_fulfilled(&input.intent).await;
+    let view = match activities.fulfilment.fulfil(&input.intent, deadline).await {
+        Ok(()) => activities.store.record_fulfilled(&input.intent).await,
+        Err(NotFulfilled::Refused { code }) => {
+            activities.store.record_refused(&input.intent, code).await
+        }
+        Err(error @ (NotFulfilled::NoAnswer | NotFulfilled::Status(_))) => {
+            return Err(failure::again("not_fulfilled", error.to_string()));
+        }
+    };
     Ok(RowOutput { view: view.map_err(|error| failure::store(&id, &error))? })
 }

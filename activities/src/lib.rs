@@ -13,6 +13,7 @@ mod sender;
 
 use channels::Channels;
 use channels::fulfilment::Fulfilment;
+use lookup::Ask;
 use std::sync::Arc;
 use store::Store;
 use temporalio_macros::activities;
@@ -65,7 +66,8 @@ impl PaymentActivities {
         _ctx: ActivityContext,
         input: LookupInput,
     ) -> Result<LookupOutput, ActivityError> {
-        lookup::lookup(&self, &input.intent, input.start_before).await
+        let ask = if input.close { Ask::Close } else { Ask::Lookup };
+        lookup::ask(&self, &input.intent, input.start_before, ask).await
     }
 
     #[activity(definition = contract::Persist)]

@@ -1,12 +1,12 @@
-//! Ask the channel what happened, by our reference.
+//! Ask the channel what happened, by our reference; or close the reference, which is asking too.
 
 use crate::charge::millis;
 use crate::{PaymentActivities, failure};
 use channels::Channel;
 use domain::channel::{CloseAnswer, LookupAnswer, LookupKind};
 use domain::{
-    Actor, ClaimToken, ConfirmedMoney, Exchange, NotExecutedProof, Operation, PaymentEvent,
-    PaymentIntent, PaymentState, PaymentView, Proven, UnixMillis, UnknownReason,
+    Actor, ClaimToken, ConfirmedMoney, Exchange, NotExecutedProof, Operation, PayerAction,
+    PaymentEvent, PaymentIntent, PaymentState, PaymentView, Proven, UnixMillis, UnknownReason,
 };
 use std::time::Instant;
 use store::exchanges::NotFound;
@@ -15,13 +15,26 @@ use store::settle_payment::Confirmation;
 use temporalio_sdk::activities::ActivityError;
 use workflows::payment::messages::LookupOutput;
 
-/// Looks a payment up and settles what the channel says.
+/// What the channel is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ask {
+    /// What became of a payment whose outcome is not known.
+    Lookup,
+    /// To make the reference unpayable, unless it is paid.
+    Close,
+    /// Whether money came after all, for a payment that ended without it.
+    AfterItsEnd,
+}
+
+/// Asks the channel about a payment and settles what it says.
 ///
-/// Twice is safe: a lookup changes nothing at the channel, and the same news is one event.
-pub(crate) async fn lookup(
+/// Twice is safe: a lookup changes nothing at the channel, what is closed stays closed, and the
+/// same news is one event.
+pub(crate) async fn ask(
     activities: &PaymentActivities,
     intent: &PaymentIntent,
     start_before: UnixMillis,
+    ask: Ask,
 ) -> Result<LookupOutput, ActivityError> {
     let id = intent.payment_id();
     let Some(record) = read_or_rebuild(activities, intent, start_before).await? else {
@@ -31,11 +44,24 @@ pub(crate) async fn lookup(
         let message = format!("account {} is not set up", intent.account);
         return Err(failure::again("account_missing", message));
     };
-    let can_look_up = channel.capabilities().lookup.is_some();
-    if record.view.state.is_final() || !can_look_up || record.claim_token.is_none() {
-        return Ok(LookupOutput { view: record.view, proven: None });
+    let capabilities = channel.capabilities();
+    let can = match ask {
+        Ask::Lookup | Ask::AfterItsEnd => capabilities.lookup.is_some(),
+        Ask::Close => capabilities.close,
+    };
+    let state = &record.view.state;
+    let worth_it = match ask {
+        Ask::Lookup | Ask::Close => !state.is_final(),
+        Ask::AfterItsEnd => state.is_final() && state.money().is_none(),
+    };
+    if !can || !worth_it || record.claim_token.is_none() {
+        return Ok(LookupOutput { view: record.view, proven: None, open: false });
     }
-    Asked { activities, intent, start_before, channel, record }.look_up().await
+    let asked = Asked { activities, intent, start_before, channel, record };
+    match ask {
+        Ask::Lookup | Ask::AfterItsEnd => asked.look_up().await,
+        Ask::Close => asked.close().await,
+    }
 }
 
 /// A row that a loss took is made again: a lookup is asked for only about a payment that was
@@ -80,9 +106,8 @@ impl Asked<'_> {
                 (PaymentEvent::Declined { class, code }, "declined")
             }
             LookupAnswer::Closed => (PaymentEvent::ClosedAtChannel, "closed"),
-            LookupAnswer::Open { .. } if self.payer_is_late() => return self.close().await,
-            LookupAnswer::Open { .. } => {
-                return self.nothing_new(&exchange("open"), NotFound::No).await;
+            LookupAnswer::Open { action, .. } => {
+                return self.open(action, &exchange("open")).await;
             }
             LookupAnswer::NotFound => return self.not_found(&exchange("not_found")).await,
             LookupAnswer::Unknown { why } => {
@@ -90,7 +115,29 @@ impl Asked<'_> {
             }
         };
         let view = self.settle(event, Actor::Lookup, &exchange(outcome)).await?;
-        Ok(LookupOutput { view, proven: None })
+        Ok(LookupOutput { view, proven: None, open: false })
+    }
+
+    /// The payer may still pay. Whoever may no more, by our own word, is stopped at the channel.
+    async fn open(
+        &self,
+        action: Option<PayerAction>,
+        exchange: &Exchange,
+    ) -> Result<LookupOutput, ActivityError> {
+        let ended = self.record.view.state.is_final();
+        if (ended || self.payer_is_late()) && self.channel.capabilities().close {
+            return self.close().await;
+        }
+        let view = match action {
+            // A question for a person: nobody may pay for a payment that has ended.
+            Some(action) if ended => {
+                let pay_before = UnixMillis(self.record.now_ms);
+                let event = PaymentEvent::PayerAction { action, pay_before };
+                self.settle(event, Actor::Lookup, exchange).await?
+            }
+            _ => self.nothing_new(exchange, NotFound::No).await?.view,
+        };
+        Ok(LookupOutput { view, proven: None, open: true })
     }
 
     /// "Not found" proves something only where lookups are complete, and after the last request
@@ -108,7 +155,7 @@ impl Asked<'_> {
         if self.payer_is_late() {
             let event = PaymentEvent::ClosedAtChannel;
             let view = self.settle(event, Actor::Lookup, exchange).await?;
-            return Ok(LookupOutput { view, proven: None });
+            return Ok(LookupOutput { view, proven: None, open: false });
         }
         let asked = self.nothing_new(exchange, NotFound::Complete).await?;
         let open = matches!(
@@ -139,7 +186,7 @@ impl Asked<'_> {
     async fn close(&self) -> Result<LookupOutput, ActivityError> {
         let started = Instant::now();
         let (event, outcome) = match self.channel.close(&self.intent.reference(1)).await {
-            CloseAnswer::Closed => (PaymentEvent::ClosedAtChannel, "closed"),
+            CloseAnswer::Closed => (self.when_closed(), "closed"),
             CloseAnswer::Succeeded { transaction, amount } => {
                 let money = ConfirmedMoney { transaction, amount };
                 (PaymentEvent::MoneyConfirmed { money }, "succeeded")
@@ -151,7 +198,25 @@ impl Asked<'_> {
         };
         let exchange = self.exchange(Operation::Close, started, outcome);
         let view = self.settle(event, Actor::Close, &exchange).await?;
-        Ok(LookupOutput { view, proven: None })
+        Ok(LookupOutput { view, proven: None, open: false })
+    }
+
+    /// A reference that is closed unpaid takes no money. After a lost answer that proves that the
+    /// charge was not executed; a payer who was shown how to pay did not.
+    fn when_closed(&self) -> PaymentEvent {
+        match &self.record.view.state {
+            PaymentState::Processing { .. }
+            | PaymentState::Unknown
+            | PaymentState::ManualReview { .. } => {
+                PaymentEvent::NotExecuted { proof: NotExecutedProof::ClosedAtChannel }
+            }
+            PaymentState::Created
+            | PaymentState::AwaitingPayer { .. }
+            | PaymentState::Succeeded { .. }
+            | PaymentState::Persisted { .. }
+            | PaymentState::Failed { .. }
+            | PaymentState::Closed => PaymentEvent::ClosedAtChannel,
+        }
     }
 
     fn exchange(&self, operation: Operation, started: Instant, outcome: &str) -> Exchange {
@@ -193,7 +258,7 @@ impl Asked<'_> {
             .record_exchange(self.intent, self.token(), exchange, not_found)
             .await;
         let view = recorded.map_err(|error| failure::store(&self.intent.payment_id(), &error))?;
-        Ok(LookupOutput { view, proven: None })
+        Ok(LookupOutput { view, proven: None, open: false })
     }
 
     fn token(&self) -> Option<&ClaimToken> {

@@ -108,6 +108,8 @@ pub enum NotExecutedProof {
     ChannelSaidSo,
     /// A complete lookup did not find it after the call limit and the channel's grace.
     LookupAfterGrace,
+    /// The channel has it, nobody had paid, and it was closed there: nobody can any more.
+    ClosedAtChannel,
 }
 
 /// Why an outcome is not known. Said to operators; never a reason to fail a payment.

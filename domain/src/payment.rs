@@ -8,6 +8,10 @@ use crate::permit::{PermitGround, RetryPermit};
 use crate::time::UnixMillis;
 use serde::{Deserialize, Serialize};
 
+mod reason;
+
+pub use reason::ReviewReason;
+
 /// What a payment is now. Each variant holds what is known in that state and nothing else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "name")]
@@ -74,21 +78,6 @@ pub enum FailureClass {
     NotExecuted,
     NotStarted,
     ConfirmedNotPaid,
-}
-
-/// Why a person must look. Only a lost answer leaves the outcome open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReviewReason {
-    OutcomeUnknown,
-    AmountMismatch,
-    SecondTransaction,
-    SurplusMoney,
-    LateMoney,
-    DeclinedAfterMoney,
-    ClosedAfterMoney,
-    PayerActionAfterEnd,
-    BrokenRule,
 }
 
 /// News about a payment, whoever brought it.
@@ -214,7 +203,8 @@ impl PaymentState {
                 S::Created | S::Processing { .. } | S::AwaitingPayer { .. } | S::Unknown,
                 E::ClosedAtChannel,
             ) => moved(S::Closed),
-            (S::Unknown, E::LadderEnded) => {
+            // An open payment: only where the channel says "open" after its end and cannot close.
+            (S::Unknown | S::AwaitingPayer { .. }, E::LadderEnded) => {
                 moved(S::ManualReview { reason: ReviewReason::OutcomeUnknown })
             }
 
@@ -225,8 +215,7 @@ impl PaymentState {
                 E::PayerAction { .. }
                 | E::AnswerLost { .. }
                 | E::NotExecuted { .. }
-                | E::StartExpired
-                | E::LadderEnded,
+                | E::StartExpired,
             )
             | (state @ S::Unknown, E::AnswerLost { .. } | E::StartExpired) => absorbed(state),
 

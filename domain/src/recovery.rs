@@ -30,6 +30,9 @@ pub const DEFAULT_LADDER_MS: [u64; 6] = [1_000, 3_000, 10_000, 30_000, 300_000, 
 pub const DEFAULT_AWAITING_PAYER_MS: [u64; 3] = [5_000, 30_000, 300_000];
 /// Lookups while a person is asked: hourly for a day, then daily.
 const REVIEW_HOURLY_LOOKUPS: u32 = 24;
+/// How far the clocks of Temporal, PostgreSQL and a channel may be apart where one of them is
+/// waited for by another.
+const CLOCKS_APART: Duration = Duration::from_secs(1);
 /// What an attempt may need to write an answer down.
 const SETTLE_TIME: Duration = Duration::from_secs(5);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -43,6 +46,12 @@ pub struct Facts<'a> {
     pub rungs_done: u32,
     /// A proof that the last request was not executed, which is not yet settled.
     pub proven: Option<&'a Proven>,
+    /// The last lookup said that the payer may still pay under our reference.
+    pub open: bool,
+    /// Somebody asked that the payment be closed: a cancelled run.
+    pub close_asked: bool,
+    /// Attempts to close since the payment came into its present state.
+    pub closes_tried: u32,
     pub now: UnixMillis,
 }
 
@@ -66,6 +75,10 @@ pub enum Action {
         number: u32,
         of: Option<u32>,
     },
+    /// Wait, then make the reference unpayable at the channel, which says what became of it.
+    Close {
+        wait: Duration,
+    },
     /// Write down what is known now, under the claim that it is about.
     Settle {
         event: PaymentEvent,
@@ -85,7 +98,6 @@ impl PaymentView {
     /// Decides from the row and the facts alone.
     #[must_use]
     pub fn next_action(&self, facts: &Facts<'_>) -> Action {
-        let can_look_up = facts.policy.capabilities.lookup.is_some();
         match &self.state {
             PaymentState::Created => Action::Charge { wait: Duration::ZERO },
             // Another attempt holds the claim. It is not ours to send; it is ours to ask.
@@ -94,20 +106,17 @@ impl PaymentView {
                 token: None,
             },
             PaymentState::Unknown => self.when_unknown(facts),
-            PaymentState::AwaitingPayer { .. } if can_look_up => {
-                let wait = rung(&facts.policy.awaiting_payer_ms, facts.rungs_done)
-                    .or_else(|| facts.policy.awaiting_payer_ms.last().copied())
-                    .unwrap_or(DEFAULT_AWAITING_PAYER_MS[2]);
-                let number = facts.rungs_done + 1;
-                Action::Lookup { wait: Duration::from_millis(wait), number, of: None }
+            PaymentState::AwaitingPayer { pay_before, .. } => {
+                self.when_awaiting_payer(*pay_before, facts)
             }
-            // Succeeded is committed only after a broken rule; a person looks, the money is kept.
-            PaymentState::AwaitingPayer { .. } | PaymentState::Succeeded { .. } => {
-                Action::AskPerson { look_after: look_after(facts) }
-            }
+            // Committed only after a broken rule; a person looks, the money is kept.
+            PaymentState::Succeeded { .. } => Action::AskPerson { look_after: look_after(facts) },
             PaymentState::Persisted { effect: Effect::Applied, .. } => {
-                let waiting = matches!(self.order_state, OrderState::Paid | OrderState::Fulfilling);
-                if waiting { Action::Fulfil } else { Action::Done }
+                if self.awaits_fulfilment() {
+                    Action::Fulfil
+                } else {
+                    Action::Done
+                }
             }
             PaymentState::Persisted { effect: Effect::Surplus | Effect::Late, .. }
             | PaymentState::Failed { .. }
@@ -116,8 +125,53 @@ impl PaymentView {
                 if let (Some(proven), ReviewReason::OutcomeUnknown) = (facts.proven, reason) {
                     return not_executed(proven);
                 }
+                let lost = *reason == ReviewReason::OutcomeUnknown;
+                if lost && facts.may_close() && facts.closes_tried == 0 {
+                    return Action::Close { wait: Duration::ZERO };
+                }
                 Action::AskPerson { look_after: look_after(facts) }
             }
+        }
+    }
+
+    /// Whether this payment's money is kept and its goods have not left. A review that questions
+    /// either stops them.
+    #[must_use]
+    pub fn awaits_fulfilment(&self) -> bool {
+        matches!(self.state, PaymentState::Persisted { effect: Effect::Applied, .. })
+            && matches!(self.order_state, OrderState::Paid | OrderState::Fulfilling)
+            && !self.goods_held
+    }
+
+    /// The payer was shown how to pay. Looked up until they have, or until they may no more; then
+    /// the reference is closed, and the channel says which came first.
+    fn when_awaiting_payer(&self, pay_before: UnixMillis, facts: &Facts<'_>) -> Action {
+        let capabilities = &facts.policy.capabilities;
+        let late_at = pay_before.after(capabilities.grace).after(CLOCKS_APART);
+        let until_late = facts.now.until(late_at);
+        let rung = awaiting_rung(facts);
+        let soon = if until_late.is_zero() { rung } else { rung.min(until_late) };
+        if facts.may_close() {
+            return facts.close(Duration::ZERO, rung);
+        }
+        if capabilities.lookup.is_some() {
+            let for_ever = until_late.is_zero() && facts.open && !capabilities.close;
+            return if for_ever {
+                self.ladder_ended()
+            } else {
+                Action::Lookup { wait: soon, number: facts.rungs_done + 1, of: None }
+            };
+        }
+        let may_repeat = self.permits_used < MAX_PERMITS && !facts.close_asked;
+        // Sent again, the same request tells whether it was paid; past its end it tells nothing.
+        let still_payable = facts.now.after(rung) < pay_before;
+        if capabilities.idempotent_for.is_some() && may_repeat && still_payable {
+            return Action::Charge { wait: rung };
+        }
+        match (capabilities.close, until_late.is_zero()) {
+            (true, _) => facts.close(until_late, rung),
+            (false, true) => self.ladder_ended(),
+            (false, false) => Action::AskPerson { look_after: until_late },
         }
     }
 
@@ -125,17 +179,30 @@ impl PaymentView {
     /// alone never makes it a failure.
     fn when_unknown(&self, facts: &Facts<'_>) -> Action {
         let capabilities = &facts.policy.capabilities;
-        let permits_left = self.permits_used < MAX_PERMITS;
+        // What somebody asked to close is not sent again.
+        let may_repeat = self.permits_used < MAX_PERMITS && !facts.close_asked;
         let next_rung = rung(&facts.policy.ladder_ms, facts.rungs_done);
+        let in_time = facts.now < self.start_before;
         if let Some(proven) = facts.proven {
             let safe_to_repeat =
                 capabilities.refuses_known_reference || capabilities.idempotent_for.is_some();
-            let in_time = facts.now < self.start_before;
-            return if safe_to_repeat && permits_left && in_time {
+            return if safe_to_repeat && may_repeat && in_time {
                 Action::Charge { wait: Duration::ZERO }
             } else {
                 not_executed(proven)
             };
+        }
+        if let (true, Some(wait)) = (facts.may_close(), next_rung) {
+            return facts.close(Duration::ZERO, Duration::from_millis(wait));
+        }
+        // The channel has it and nobody has paid: what we lack is what to show the payer.
+        if facts.open {
+            if capabilities.idempotent_for.is_some() && may_repeat && in_time {
+                return Action::Charge { wait: Duration::ZERO };
+            }
+            if capabilities.close && facts.closes_tried == 0 {
+                return Action::Close { wait: Duration::ZERO };
+            }
         }
         match (capabilities.lookup, capabilities.idempotent_for, next_rung) {
             (Some(_), _, Some(wait)) => Action::Lookup {
@@ -144,12 +211,35 @@ impl PaymentView {
                 of: u32::try_from(facts.policy.ladder_ms.len()).ok(),
             },
             // Sending the same reference again is this channel's only lookup.
-            (None, Some(_), Some(wait)) if permits_left => {
+            (None, Some(_), Some(wait)) if may_repeat => {
                 Action::Charge { wait: Duration::from_millis(wait) }
             }
-            _ => Action::Settle { event: PaymentEvent::LadderEnded, token: None },
+            _ => self.ladder_ended(),
         }
     }
+
+    /// Nothing is left to ask the channel: a person is asked, about the claim that is known here.
+    fn ladder_ended(&self) -> Action {
+        Action::Settle { event: PaymentEvent::LadderEnded, token: self.claim.clone() }
+    }
+}
+
+impl Facts<'_> {
+    /// Whether somebody asked to close, and the channel can.
+    fn may_close(&self) -> bool {
+        self.close_asked && self.policy.capabilities.close
+    }
+
+    fn close(&self, first: Duration, again: Duration) -> Action {
+        Action::Close { wait: if self.closes_tried == 0 { first } else { again } }
+    }
+}
+
+/// Wait before the next lookup of an open payment; the last rung repeats.
+fn awaiting_rung(facts: &Facts<'_>) -> Duration {
+    let ladder = &facts.policy.awaiting_payer_ms;
+    let wait = rung(ladder, facts.rungs_done).or_else(|| ladder.last().copied());
+    Duration::from_millis(wait.unwrap_or(DEFAULT_AWAITING_PAYER_MS[2]))
 }
 
 /// Hourly for a day, then daily. Where only the row can be looked at, the first look comes when the

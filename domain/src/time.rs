@@ -15,4 +15,11 @@ impl UnixMillis {
         let wait_ms = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
         Self(self.0.saturating_add(wait_ms))
     }
+
+    /// How long it is from this instant to a later one; zero when that has passed.
+    #[must_use]
+    pub fn until(self, later: Self) -> Duration {
+        let wait_ms = later.0.saturating_sub(self.0);
+        Duration::from_millis(u64::try_from(wait_ms).unwrap_or(0))
+    }
 }

@@ -1,6 +1,6 @@
 //! What a workflow and a caller are told about a payment's row.
 
-use crate::ids::{PaymentId, ReviewId};
+use crate::ids::{ClaimToken, PaymentId, ReviewId};
 use crate::order::OrderState;
 use crate::payment::PaymentState;
 use crate::time::UnixMillis;
@@ -22,4 +22,10 @@ pub struct PaymentView {
     /// The open review, if one is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewId>,
+    /// The claim under which the charge was last sent, while its outcome is waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<ClaimToken>,
+    /// An open review holds the goods back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub goods_held: bool,
 }

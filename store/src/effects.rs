@@ -2,9 +2,10 @@
 
 use crate::error::{Doing, StoreError, exactly_one};
 use crate::locks::LockedOrder;
-use crate::rows::{ATTEND_REVIEW_S, Payment, StateColumns, units, word};
+use crate::rows::{ATTEND_REVIEW_S, Payment, StateColumns, units};
 use domain::{
-    ConfirmedMoney, Effect, EventId, OrderState, PaymentView, ReviewId, ReviewReason, Step,
+    ConfirmedMoney, Effect, EventId, OrderState, PaymentIntent, PaymentView, ReviewId,
+    ReviewReason, Step,
 };
 use serde_json::{Value, json};
 use sqlx::{PgConnection, PgTransaction};
@@ -43,7 +44,7 @@ pub(crate) async fn take_step(
     payment.version += 1;
     insert_event(tx, payment, from, record).await?;
     if left_review {
-        end_outcome_review(tx, payment).await?;
+        end_review(tx, &payment.intent, ReviewReason::OutcomeUnknown).await?;
     }
     if let Some(reason) = review {
         open_review(tx, payment, record.id, reason).await?;
@@ -165,7 +166,7 @@ pub(crate) async fn open_review(
         id.as_str(),
         payment.id.as_str(),
         event.as_str(),
-        word(reason),
+        reason.as_str(),
         ATTEND_REVIEW_S,
     )
     .execute(&mut **tx)
@@ -174,17 +175,20 @@ pub(crate) async fn open_review(
     Ok(id)
 }
 
-/// The outcome is known now, so the question of what it is has ended. Other questions stay.
-async fn end_outcome_review(
+/// The truth has answered this question. Other questions stay.
+pub(crate) async fn end_review(
     tx: &mut PgTransaction<'_>,
-    payment: &Payment,
+    intent: &PaymentIntent,
+    reason: ReviewReason,
 ) -> Result<(), StoreError> {
+    let payment = intent.payment_id();
     sqlx::query!(
         r#"-- review.overtake
         UPDATE review
         SET state = 'Overtaken', version = version + 1, ended_at = clock_timestamp()
-        WHERE payment_id = $1 AND reason = 'outcome_unknown' AND state = 'Open'"#,
-        payment.id.as_str(),
+        WHERE payment_id = $1 AND reason = $2 AND state = 'Open'"#,
+        payment.as_str(),
+        reason.as_str(),
     )
     .execute(&mut **tx)
     .await
@@ -198,21 +202,26 @@ pub(crate) async fn view(
     payment: &Payment,
     order_state: OrderState,
 ) -> Result<PaymentView, StoreError> {
-    let review = sqlx::query_scalar!(
-        r#"-- review.oldest_open
-        SELECT id FROM review WHERE payment_id = $1 AND state = 'Open'
-        ORDER BY opened_at LIMIT 1"#,
+    let holding: Vec<String> = ReviewReason::ALL
+        .into_iter()
+        .filter(|reason| reason.holds_goods())
+        .map(|reason| reason.as_str().to_owned())
+        .collect();
+    let open = sqlx::query!(
+        r#"-- review.open_of_payment
+        SELECT (array_agg(id ORDER BY opened_at))[1] AS oldest,
+               coalesce(bool_or(reason = ANY($2)), false) AS "goods_held!"
+        FROM review WHERE payment_id = $1 AND state = 'Open'"#,
         payment.id.as_str(),
+        &holding,
     )
-    .fetch_optional(tx)
+    .fetch_one(tx)
     .await
-    .doing("looking for an open review")?;
-    let review = review.map(ReviewId::parse).transpose().map_err(|_| StoreError::Inconsistent {
-        table: "review",
-        column: "id",
-        row: payment.id.to_string(),
-    })?;
-    Ok(payment.view(order_state, review))
+    .doing("looking for open reviews")?;
+    let inconsistent =
+        |_| StoreError::Inconsistent { table: "review", column: "id", row: payment.id.to_string() };
+    let review = open.oldest.map(ReviewId::parse).transpose().map_err(inconsistent)?;
+    Ok(payment.view(order_state, review, open.goods_held))
 }
 
 /// Gives confirmed money to its order, if the order can still be paid. The first wins, for ever.

@@ -3,7 +3,7 @@
 use crate::Store;
 use crate::effects;
 use crate::error::{Doing, StoreError};
-use crate::locks::{lock_payment, must_lock_order};
+use crate::locks::{must_lock_order, must_lock_payment};
 use crate::rows::{Payment, timestamp};
 use domain::{ClaimToken, Exchange, PaymentIntent, PaymentView};
 use sqlx::PgTransaction;
@@ -49,15 +49,6 @@ impl Store {
         tx.commit().await.doing("committing the record of a request")?;
         Ok(view)
     }
-}
-
-async fn must_lock_payment(
-    tx: &mut PgTransaction<'_>,
-    intent: &PaymentIntent,
-) -> Result<Payment, StoreError> {
-    let id = intent.payment_id();
-    let missing = || StoreError::Missing { what: "payment", id: id.to_string() };
-    lock_payment(tx, &id).await?.ok_or_else(missing)
 }
 
 pub(crate) async fn insert_exchange(

@@ -2,10 +2,12 @@
 //! after. The merchant's own idempotency key makes the call itself happen once.
 
 use crate::Store;
-use crate::effects;
+use crate::effects::{self, EventRecord};
 use crate::error::{Doing, StoreError, exactly_one};
-use crate::locks::{LockedOrder, lock_payment, must_lock_order};
-use domain::{OrderState, PaymentIntent, PaymentView};
+use crate::locks::{LockedOrder, must_lock_order, must_lock_payment};
+use crate::payments::local_event;
+use domain::{OrderState, PaymentIntent, PaymentView, ReviewReason, Step};
+use serde_json::json;
 use sqlx::PgTransaction;
 
 /// What came of asking to fulfil.
@@ -30,16 +32,48 @@ impl Store {
     ) -> Result<FulfilClaim, StoreError> {
         let mut tx = self.pool.begin().await.doing("beginning to fulfil")?;
         let mut order = must_lock_order(&mut tx, intent).await?;
+        let view = view_of(&mut tx, intent, &order).await?;
         let kept = order.paid_by.as_deref() == Some(intent.payment_id().as_str());
-        match order.state {
-            OrderState::Fulfilling if kept => Ok(FulfilClaim::Granted),
-            OrderState::Paid if kept => {
-                move_order(&mut tx, &mut order, OrderState::Fulfilling).await?;
-                tx.commit().await.doing("committing a claim to fulfil")?;
-                Ok(FulfilClaim::Granted)
-            }
-            _ => Ok(FulfilClaim::Found(view_of(&mut tx, intent, &order).await?)),
+        if !kept || !view.awaits_fulfilment() {
+            return Ok(FulfilClaim::Found(view));
         }
+        if order.state == OrderState::Paid {
+            move_order(&mut tx, &mut order, OrderState::Fulfilling).await?;
+            tx.commit().await.doing("committing a claim to fulfil")?;
+        }
+        Ok(FulfilClaim::Granted)
+    }
+
+    /// Writes down that the merchant will never hand the goods over: the money stays kept, the
+    /// order is Paid again, and a person is asked.
+    ///
+    /// Twice is safe: an order that is no longer Fulfilling stays as it is.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn record_refused(
+        &self,
+        intent: &PaymentIntent,
+        code: &str,
+    ) -> Result<PaymentView, StoreError> {
+        let mut tx = self.pool.begin().await.doing("beginning to record a refusal")?;
+        let mut order = must_lock_order(&mut tx, intent).await?;
+        let mut payment = must_lock_payment(&mut tx, intent).await?;
+        if order.state == OrderState::Fulfilling {
+            move_order(&mut tx, &mut order, OrderState::Paid).await?;
+            let record = EventRecord {
+                id: &local_event(&payment, "fulfilment_refused"),
+                kind: "fulfilment_refused",
+                actor: "workflow",
+                cause: json!({ "code": code }),
+            };
+            let review = Some(ReviewReason::FulfilmentRefused);
+            let step = Step::Absorbed { state: payment.state.clone(), review };
+            effects::take_step(&mut tx, &mut payment, step, &record).await?;
+        }
+        let view = effects::view(&mut tx, &payment, order.state).await?;
+        tx.commit().await.doing("committing a refusal")?;
+        Ok(view)
     }
 
     /// Writes down that the goods were handed over.
@@ -54,6 +88,11 @@ impl Store {
     ) -> Result<PaymentView, StoreError> {
         let mut tx = self.pool.begin().await.doing("beginning to record fulfilment")?;
         let mut order = must_lock_order(&mut tx, intent).await?;
+        // Also after a refusal: that the goods left is a fact, and answers the question.
+        if order.state == OrderState::Paid {
+            move_order(&mut tx, &mut order, OrderState::Fulfilling).await?;
+            effects::end_review(&mut tx, intent, ReviewReason::FulfilmentRefused).await?;
+        }
         if order.state == OrderState::Fulfilling {
             move_order(&mut tx, &mut order, OrderState::Fulfilled).await?;
             let id = intent.payment_id();
@@ -77,9 +116,7 @@ async fn view_of(
     intent: &PaymentIntent,
     order: &LockedOrder,
 ) -> Result<PaymentView, StoreError> {
-    let id = intent.payment_id();
-    let missing = || StoreError::Missing { what: "payment", id: id.to_string() };
-    let payment = lock_payment(tx, &id).await?.ok_or_else(missing)?;
+    let payment = must_lock_payment(tx, intent).await?;
     effects::view(tx, &payment, order.state).await
 }
 

@@ -104,3 +104,13 @@ pub(crate) async fn must_lock_order(
     let missing = || StoreError::Missing { what: "order", id: order.to_string() };
     lock_order(tx, &order).await?.ok_or_else(missing)
 }
+
+/// Locks a payment, whose row must be there.
+pub(crate) async fn must_lock_payment(
+    tx: &mut PgTransaction<'_>,
+    intent: &PaymentIntent,
+) -> Result<Payment, StoreError> {
+    let id = intent.payment_id();
+    let missing = || StoreError::Missing { what: "payment", id: id.to_string() };
+    lock_payment(tx, &id).await?.ok_or_else(missing)
+}

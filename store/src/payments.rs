@@ -206,10 +206,10 @@ async fn claim_again(
             let view = effects::view(tx, &payment, order.state).await?;
             Ok(Claim::Granted { view, pay_before: order.close_at })
         }
-        PaymentState::Unknown => claim_repeat(tx, request, order, payment).await,
-        // A payer who was shown how to pay may still do so: there is nothing to send.
-        PaymentState::AwaitingPayer { .. }
-        | PaymentState::Processing { .. }
+        PaymentState::Unknown | PaymentState::AwaitingPayer { .. } => {
+            claim_repeat(tx, request, order, payment).await
+        }
+        PaymentState::Processing { .. }
         | PaymentState::Succeeded { .. }
         | PaymentState::Persisted { .. }
         | PaymentState::Failed { .. }
@@ -257,7 +257,9 @@ async fn claim_repeat(
 ) -> Result<Claim, StoreError> {
     let capabilities = request.capabilities;
     let only_way_to_learn = capabilities.idempotent_for.is_some() && capabilities.lookup.is_none();
-    let welcome = payment.now < payment.start_before || only_way_to_learn;
+    // A payer who was shown how to pay may still do so: nothing is to be sent, but to learn.
+    let shown = matches!(payment.state, PaymentState::AwaitingPayer { .. });
+    let welcome = !shown && payment.now < payment.start_before || only_way_to_learn;
     let facts = PermitFacts {
         capabilities: *capabilities,
         permits_used: payment.permits_used,

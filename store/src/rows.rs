@@ -65,7 +65,14 @@ pub struct Payment {
 }
 
 impl Payment {
-    pub(crate) fn view(&self, order_state: OrderState, review: Option<ReviewId>) -> PaymentView {
+    pub(crate) fn view(
+        &self,
+        order_state: OrderState,
+        review: Option<ReviewId>,
+        goods_held: bool,
+    ) -> PaymentView {
+        let waits =
+            matches!(self.state, PaymentState::Unknown | PaymentState::AwaitingPayer { .. });
         PaymentView {
             payment: self.id.clone(),
             state: self.state.clone(),
@@ -74,6 +81,8 @@ impl Payment {
             start_before: self.start_before,
             order_state,
             review,
+            claim: self.claim_token.clone().filter(|_| waits),
+            goods_held,
         }
     }
 

@@ -301,7 +301,11 @@ async fn take_weak_news(
             | PaymentEvent::NotExecuted { .. }
             | PaymentEvent::ClosedAtChannel
     );
-    if about_the_claim && !own_claim {
+    // Somebody else has sent again since: their answer is what is waited for now.
+    let ladder_of_another = matches!(event, PaymentEvent::LadderEnded)
+        && (news.token.is_some() && !own_claim
+            || matches!(payment.state, PaymentState::Processing { .. }));
+    if about_the_claim && !own_claim || ladder_of_another {
         return Ok(Answer::Stale);
     }
     if matches!(event, PaymentEvent::AnswerLost { .. }) && own_claim {

@@ -1,8 +1,9 @@
 //! What scenarios say often.
 
-use domain::{IdempotencyKey, MerchantId, PaymentId};
+use domain::{ChannelReference, IdempotencyKey, MerchantId, PaymentId};
 use serde_json::{Value, json};
 use std::time::Duration;
+use temporalio_common::protos::temporal::api::enums::v1::WorkflowExecutionStatus;
 use tests::api::Answer;
 use tests::wait::until;
 use tests::{Setup, World};
@@ -57,4 +58,35 @@ pub async fn order_in(world: &World, id: &str, state: &str) {
 pub fn id_of(world: &World, key: &str) -> String {
     let merchant = MerchantId::parse(world.merchant.clone()).expect("valid");
     PaymentId::of(&merchant, &IdempotencyKey::parse(key).expect("valid")).to_string()
+}
+
+/// Our reference at the channel for the payment under this key.
+pub fn reference_of(world: &World, key: &str) -> String {
+    let merchant = MerchantId::parse(world.merchant.clone()).expect("valid");
+    let key = IdempotencyKey::parse(key).expect("valid");
+    ChannelReference::of(&merchant, &key, 1).to_string()
+}
+
+/// Waits until a run of this workflow has ended, and gives how.
+pub async fn run_ended(world: &World, workflow_id: &str) -> WorkflowExecutionStatus {
+    until(&format!("{workflow_id} has ended"), SETTLED, || async {
+        let info = crate::owner::describe(world, workflow_id).await.workflow_execution_info?;
+        (info.close_time.is_some()).then_some(info.status())
+    })
+    .await
+}
+
+/// Lets the order close, as far as its payments know, so many seconds from now.
+pub async fn order_closes_in(world: &World, order: &str, seconds: f64) {
+    let sql = "UPDATE customer_order SET close_at = clock_timestamp() + make_interval(secs => $2)
+               WHERE id = $1";
+    let done = sqlx::query(sql).bind(order).bind(seconds).execute(&world.rows).await;
+    assert_eq!(done.expect("writes").rows_affected(), 1);
+}
+
+/// The reasons of a payment's open reviews, sorted.
+pub async fn open_reviews(world: &World, payment: &str) -> Vec<String> {
+    let sql = "SELECT reason FROM review WHERE payment_id = $1 AND state = 'Open' ORDER BY reason";
+    let rows = sqlx::query_scalar(sql).bind(payment).fetch_all(&world.rows).await;
+    rows.expect("reads")
 }

@@ -18,6 +18,7 @@ pub struct Setup {
     /// The HTTP API runs.
     pub api: bool,
     pub ladder_ms: &'static str,
+    pub awaiting_payer_ms: &'static str,
     pub call_limit_ms: u64,
     pub grace_ms: u64,
     /// The world has its own PostgreSQL, which it may stop.
@@ -36,6 +37,7 @@ impl Default for Setup {
             workers: 1,
             api: true,
             ladder_ms: "200,400,800,1500,1500,1500",
+            awaiting_payer_ms: "300,600,1000",
             call_limit_ms: 1_500,
             grace_ms: 700,
             own_postgres: false,

@@ -178,6 +178,7 @@ impl World {
             .env("ONCEPAY_SANDBOX_ACCOUNTS_FILE", self.folder.join("accounts.json"))
             .env("ONCEPAY_FULFILMENT_URL", self.sandbox.fulfilment_url())
             .env("ONCEPAY_LOOKUP_LADDER_MS", self.setup.ladder_ms)
+            .env("ONCEPAY_AWAITING_PAYER_MS", self.setup.awaiting_payer_ms)
             .env("ONCEPAY_DECISION_KEY", DECISION_KEY)
             .spawn()?;
         let ready = format!("http://127.0.0.1:{port}/readyz");

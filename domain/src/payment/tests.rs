@@ -12,7 +12,10 @@ const TABLE: &[(&str, &str)] = &[
     ),
     (
         "AwaitingPayer",
-        "✗|Processing|Processing|Succeeded|Succeeded|ManualReview|Failed|·|·|·|Closed|·|·|✗|✗",
+        concat!(
+            "✗|Processing|Processing|Succeeded|Succeeded|ManualReview|Failed|·|·|·|Closed|·|",
+            "ManualReview|✗|✗",
+        ),
     ),
     (
         "Unknown",
@@ -128,5 +131,13 @@ proptest! {
             let open = matches!(state, PaymentState::Unknown | PaymentState::ManualReview { .. });
             prop_assert!(open, "became {:?}", state);
         }
+    }
+}
+
+#[test]
+fn a_reasons_word_is_that_of_its_json() {
+    for reason in ReviewReason::ALL {
+        let json = serde_json::to_value(reason).expect("serializes");
+        assert_eq!(json, reason.as_str());
     }
 }

@@ -29,11 +29,21 @@ fn view(state: PaymentState) -> PaymentView {
         start_before: UnixMillis(60_000),
         order_state: OrderState::AwaitingPayment,
         review: None,
+        claim: None,
+        goods_held: false,
     }
 }
 
 fn facts(policy: &Policy, rungs_done: u32) -> Facts<'_> {
-    Facts { policy, rungs_done, proven: None, now: UnixMillis(10_000) }
+    Facts {
+        policy,
+        rungs_done,
+        proven: None,
+        open: false,
+        close_asked: false,
+        closes_tried: 0,
+        now: UnixMillis(10_000),
+    }
 }
 
 #[test]
@@ -108,16 +118,101 @@ fn goods_leave_only_for_money_that_paid_the_order() {
 }
 
 #[test]
-fn no_state_but_created_and_unknown_ever_charges() {
-    for policy in [policy(true, true, true), policy(false, true, false)] {
+fn no_state_but_created_and_unknown_ever_charges_where_the_channel_can_be_asked() {
+    for lookup in [true, false] {
+        let policy = policy(lookup, true, true);
         for (name, state) in crate::state_page::states() {
-            for rungs_done in 0..30 {
-                let action = view(state.clone()).next_action(&facts(&policy, rungs_done));
-                let charges = matches!(action, Action::Charge { .. });
-                assert!(!charges || matches!(name, "Created" | "Unknown"), "{name} charges");
+            for (rungs_done, open) in (0..30).flat_map(|done| [(done, true), (done, false)]) {
+                let facts = Facts { open, now: UnixMillis(0), ..facts(&policy, rungs_done) };
+                let charges =
+                    matches!(view(state.clone()).next_action(&facts), Action::Charge { .. });
+                let to_learn = name == "AwaitingPayer" && !lookup;
+                let may = matches!(name, "Created" | "Unknown") || to_learn;
+                assert!(!charges || may, "{name} charges");
             }
         }
     }
+}
+
+#[test]
+fn what_somebody_asked_to_close_is_never_sent_again() {
+    let token = ClaimToken::of("run", 1);
+    let proven = Proven { proof: NotExecutedProof::LookupAfterGrace, token };
+    for (lookup, idempotent) in [(true, true), (true, false), (false, true), (false, false)] {
+        let mut policy = policy(lookup, idempotent, true);
+        for close in [true, false] {
+            policy.capabilities.close = close;
+            for (name, state) in crate::state_page::states() {
+                for (open, proven) in [(true, None), (false, Some(&proven)), (false, None)] {
+                    let base = facts(&policy, 0);
+                    let facts = Facts { open, proven, close_asked: true, ..base };
+                    let action = view(state.clone()).next_action(&facts);
+                    let charges = matches!(action, Action::Charge { .. });
+                    assert!(!charges || name == "Created", "{name}: {action:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_open_object_after_a_lost_answer_is_sent_again_or_closed() {
+    let unknown = view(PaymentState::Unknown);
+    let open = |policy| Facts { open: true, ..facts(policy, 1) };
+    let close = Action::Close { wait: Duration::ZERO };
+    let (repeats, cannot) = (policy(true, true, true), policy(true, false, true));
+    assert_eq!(unknown.next_action(&open(&repeats)), Action::Charge { wait: Duration::ZERO });
+    assert_eq!(unknown.next_action(&open(&cannot)), close);
+    // The payer has left: nothing new is shown to nobody.
+    let late = Facts { now: UnixMillis(60_000), ..open(&repeats) };
+    assert_eq!(unknown.next_action(&late), close);
+    // The channel did not say that it is closed: looked up further.
+    let tried = Facts { closes_tried: 1, ..open(&cannot) };
+    assert!(matches!(unknown.next_action(&tried), Action::Lookup { number: 2, .. }));
+}
+
+#[test]
+fn an_open_payment_is_looked_up_until_its_end_and_then_closed() {
+    let action = crate::state_page::states().into_iter().find(|(name, _)| *name == "AwaitingPayer");
+    let PaymentState::AwaitingPayer { action, .. } = action.expect("an example").1 else {
+        panic!("an open payment")
+    };
+    let shown = view(PaymentState::AwaitingPayer { action, pay_before: UnixMillis(20_000) });
+    let ms = Duration::from_millis;
+    let lookup = |wait, number| Action::Lookup { wait: ms(wait), number, of: None };
+    let asks = policy(true, true, true);
+    // The end is at 20 s, the grace 2 s, the clocks 1 s.
+    assert_eq!(shown.next_action(&facts(&asks, 0)), lookup(5_000, 1));
+    assert_eq!(shown.next_action(&facts(&asks, 1)), lookup(13_000, 2));
+    let late = |policy, done| Facts { now: UnixMillis(23_000), ..facts(policy, done) };
+    assert_eq!(shown.next_action(&late(&asks, 1)), lookup(30_000, 2));
+    let resend = policy(false, true, true);
+    assert_eq!(shown.next_action(&facts(&resend, 0)), Action::Charge { wait: ms(5_000) });
+    assert_eq!(shown.next_action(&facts(&resend, 1)), Action::Close { wait: ms(13_000) });
+    assert_eq!(shown.next_action(&late(&resend, 0)), Action::Close { wait: ms(0) });
+    let tried = Facts { closes_tried: 1, ..late(&resend, 0) };
+    assert_eq!(shown.next_action(&tried), Action::Close { wait: ms(5_000) });
+    let blind = policy(false, false, true);
+    assert_eq!(shown.next_action(&facts(&blind, 0)), Action::Close { wait: ms(13_000) });
+    // "Open" for ever, and it cannot be closed: a person.
+    let mut for_ever = policy(true, true, true);
+    for_ever.capabilities.close = false;
+    let open = Facts { open: true, ..late(&for_ever, 5) };
+    let ended = Action::Settle { event: PaymentEvent::LadderEnded, token: None };
+    assert_eq!(shown.next_action(&open), ended);
+    let asked = Facts { close_asked: true, ..facts(&asks, 0) };
+    assert_eq!(shown.next_action(&asked), Action::Close { wait: ms(0) });
+}
+
+#[test]
+fn goods_do_not_leave_while_a_review_holds_them() {
+    let policy = policy(true, true, true);
+    let example = crate::state_page::states().into_iter().find_map(|(_, s)| s.money().cloned());
+    let money = example.expect("an example holds money");
+    let mut paid = view(PaymentState::Persisted { money, effect: Effect::Applied });
+    paid.order_state = OrderState::Paid;
+    paid.goods_held = true;
+    assert_eq!(paid.next_action(&facts(&policy, 0)), Action::Done);
 }
 
 #[test]

@@ -196,6 +196,8 @@ pub(crate) mod tests {
             start_before: UnixMillis(1_700_000_000_000),
             order_state: OrderState::Paid,
             review: None,
+            claim: None,
+            goods_held: false,
         }
     }
 

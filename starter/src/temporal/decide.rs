@@ -48,7 +48,7 @@ impl Temporal {
         .id_reuse_policy(WorkflowIdReusePolicy::AllowDuplicate)
         .update_id(update_id(decision))
         .memo(memo(intent))
-        .search_attributes(search_attributes(intent, true))
+        .search_attributes(search_attributes(intent))
         .static_summary(summary(intent))
         .rpc_options(long_rpc())
         .build();

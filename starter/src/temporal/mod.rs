@@ -28,7 +28,7 @@ use temporalio_common::MemoValues;
 use temporalio_common::data_converters::RawValue;
 use temporalio_common::protos::temporal::api::common::v1::Payload;
 use temporalio_common::protos::temporal::api::workflowservice::v1::GetSystemInfoRequest;
-use temporalio_common::search_attributes::{SearchAttributeKey, SearchAttributes};
+use temporalio_common::search_attributes::SearchAttributes;
 use workflows::payment::PaymentWorkflow;
 
 /// How long one call may take, tries included.
@@ -42,13 +42,6 @@ const LONGEST_RECONNECT: Duration = Duration::from_secs(5);
 
 /// The memo in which a run keeps the fingerprint of its intent.
 const FINGERPRINT: &str = "fingerprint";
-
-const PAYMENT_ID: SearchAttributeKey<String> = SearchAttributeKey::keyword("PaymentId");
-const MERCHANT_ID: SearchAttributeKey<String> = SearchAttributeKey::keyword("MerchantId");
-const ORDER_ID: SearchAttributeKey<String> = SearchAttributeKey::keyword("OrderId");
-const CHANNEL: SearchAttributeKey<String> = SearchAttributeKey::keyword("Channel");
-const AMOUNT_MINOR: SearchAttributeKey<i64> = SearchAttributeKey::int("AmountMinor");
-const NEEDS_REVIEW: SearchAttributeKey<bool> = SearchAttributeKey::bool("NeedsReview");
 
 /// A failure of Temporal, by what the caller does next.
 #[derive(Debug, thiserror::Error)]
@@ -221,17 +214,8 @@ fn summary(intent: &PaymentIntent) -> String {
     format!("Pay {} {}", intent.order, intent.money)
 }
 
-fn search_attributes(intent: &PaymentIntent, needs_review: bool) -> SearchAttributes {
-    // Cannot fail: MAX_MINOR_UNITS is below 2^53.
-    let amount = i64::try_from(intent.money.minor_units()).unwrap_or(i64::MAX);
-    SearchAttributes::new([
-        PAYMENT_ID.value_set(intent.payment_id().to_string()),
-        MERCHANT_ID.value_set(intent.merchant.to_string()),
-        ORDER_ID.value_set(intent.order.to_string()),
-        CHANNEL.value_set(intent.channel.as_str().to_owned()),
-        AMOUNT_MINOR.value_set(amount),
-        NEEDS_REVIEW.value_set(needs_review),
-    ])
+fn search_attributes(intent: &PaymentIntent) -> SearchAttributes {
+    SearchAttributes::new(workflows::attributes::at_start(intent))
 }
 
 #[cfg(test)]

@@ -32,7 +32,7 @@ impl Temporal {
                 .id_reuse_policy(WorkflowIdReusePolicy::AllowDuplicateFailedOnly)
                 .id_conflict_policy(WorkflowIdConflictPolicy::Fail)
                 .memo(memo(intent))
-                .search_attributes(search_attributes(intent, false))
+                .search_attributes(search_attributes(intent))
                 .static_summary(summary(intent))
                 .rpc_options(rpc())
                 .build();

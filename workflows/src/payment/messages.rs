@@ -16,6 +16,9 @@ pub const START_WITHIN: std::time::Duration = std::time::Duration::from_secs(60)
 pub struct ChargeInput {
     pub intent: PaymentIntent,
     pub start_before: UnixMillis,
+    /// The run was cancelled before it did anything: an intent that has no row is not recorded.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cancelled: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -44,6 +47,9 @@ pub struct News {
 pub struct LookupInput {
     pub intent: PaymentIntent,
     pub start_before: UnixMillis,
+    /// Make the reference unpayable; the channel's answer to that says what became of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub close: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -53,6 +59,9 @@ pub struct LookupOutput {
     /// another charge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proven: Option<Proven>,
+    /// The channel says that the payer may still pay.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub open: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -155,5 +164,6 @@ pub mod code {
     pub const ORDER_NOT_PAYABLE: &str = "order_not_payable";
     pub const AMOUNT_DIFFERS: &str = "amount_differs";
     pub const UNKNOWN_ACCOUNT: &str = "unknown_account";
+    pub const CANCELLED: &str = "cancelled";
     pub const BROKEN_RULE: &str = "broken_rule";
 }

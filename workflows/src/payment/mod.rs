@@ -14,10 +14,12 @@
 
 pub mod messages;
 pub mod options;
+mod pause;
+mod publish;
+mod refusal;
 mod words;
 
 use crate::contract::PaymentActivities;
-use crate::ids;
 use crate::raw;
 use domain::{
     Action, Actor, ClaimToken, Facts, PaymentEvent, PaymentIntent, PaymentState, PaymentView,
@@ -25,16 +27,18 @@ use domain::{
 };
 use messages::{
     ChargeInput, DecideInput, DecideOutput, DecideReview, FulfilInput, LookupInput, News,
-    PaymentResult, PersistInput, Refusal, code,
+    PaymentResult, PersistInput, Refusal,
 };
-use std::pin::pin;
-use std::time::{Duration, SystemTime};
+use pause::{Rung, pause};
+use publish::{publish, publish_end};
+use refusal::{activity_refused, read_intent, refused};
+use std::time::SystemTime;
 use temporalio_common::data_converters::RawValue;
-use temporalio_common::error::{ActivityExecutionError, ApplicationFailure, IncomingError};
+use temporalio_common::error::ApplicationFailure;
 use temporalio_macros::{workflow, workflow_methods};
 use temporalio_workflow::{
     SyncWorkflowContext, WaitConditionOptions, WorkflowCancellationToken, WorkflowContext,
-    WorkflowContextView, WorkflowResult, WorkflowTermination, select,
+    WorkflowContextView, WorkflowResult, WorkflowTermination,
 };
 
 type HandlerError = Box<dyn std::error::Error + Send + Sync>;
@@ -49,8 +53,16 @@ pub struct PaymentWorkflow {
     /// An answer of the channel that is in history and not yet in the row.
     unsettled: Option<News>,
     proven: Option<Proven>,
+    /// The last lookup said that the payer may still pay.
+    open: bool,
     /// Lookups and repeated charges since the payment came into its present state.
     rungs_done: u32,
+    /// Attempts to close since then.
+    closes_tried: u32,
+    /// The run was cancelled: the payment is to be closed at the channel.
+    close_asked: bool,
+    /// The row as the search attributes tell it; they are silent on the happy path.
+    published: Option<PaymentView>,
     /// Somebody wrote to the row, or asks to look again now.
     woken: bool,
 }
@@ -67,7 +79,11 @@ impl PaymentWorkflow {
             policy: None,
             unsettled: None,
             proven: None,
+            open: false,
             rungs_done: 0,
+            closes_tried: 0,
+            close_asked: false,
+            published: None,
             woken: false,
         }
     }
@@ -135,26 +151,34 @@ async fn own_payment(ctx: &mut WorkflowContext<PaymentWorkflow>) -> WorkflowResu
     let intent = ctx.state(|s| s.intent.clone()).map_err(refused)?;
     charge(ctx, &intent).await?;
     loop {
-        match next_action(ctx) {
+        match next_action(ctx, &intent) {
             Action::Charge { wait } => {
-                pause(ctx, wait).await;
-                charge(ctx, &intent).await?;
+                match pause(ctx, wait).await {
+                    Rung::Waited => charge(ctx, &intent).await?,
+                    // Whoever was woken before the time only looks.
+                    rung @ Rung::Woken => lookup(ctx, &intent, rung, false).await?,
+                }
             }
             Action::Lookup { wait, .. } => {
                 let rung = pause(ctx, wait).await;
-                lookup(ctx, &intent, rung).await?;
+                lookup(ctx, &intent, rung, false).await?;
+            }
+            Action::Close { wait } => {
+                let rung = pause(ctx, wait).await;
+                lookup(ctx, &intent, rung, rung == Rung::Waited).await?;
             }
             Action::Settle { event, token } => settle(ctx, &intent, event, token).await?,
             // Also where the channel cannot be asked: somebody may have written to the row.
             Action::AskPerson { look_after } => {
                 let rung = pause(ctx, look_after).await;
-                lookup(ctx, &intent, rung).await?;
+                lookup(ctx, &intent, rung, false).await?;
             }
             Action::Fulfil => fulfil(ctx, &intent).await?,
             Action::Done => break,
         }
     }
     let view = ctx.state(|s| s.view.clone()).ok_or_else(no_view)?;
+    publish_end(ctx, &intent, &view);
     ctx.set_current_details(words::outcome(&view));
     Ok(PaymentResult { intent: intent.to_json(), payment: view })
 }
@@ -165,7 +189,12 @@ async fn charge(
     intent: &PaymentIntent,
 ) -> WorkflowResult<()> {
     let start_before = ctx.state(|s| s.start_before);
-    let input = ChargeInput { intent: intent.clone(), start_before };
+    let cancelled = ctx.cancellation_token().is_cancelled();
+    let first = ctx.state_mut(|s| {
+        s.close_asked |= cancelled;
+        s.policy.is_none()
+    });
+    let input = ChargeInput { intent: intent.clone(), start_before, cancelled: cancelled && first };
     let output = ctx
         .execute_activity(PaymentActivities::charge, input, options::charge())
         .await
@@ -174,6 +203,7 @@ async fn charge(
     ctx.state_mut(|s| {
         s.rungs_done += 1;
         s.proven = None;
+        s.open = false;
         s.unsettled = output.unsettled;
         // The first answer's policy stays: configuration does not change under a run.
         if s.policy.is_none() {
@@ -193,13 +223,16 @@ async fn lookup(
     ctx: &mut WorkflowContext<PaymentWorkflow>,
     intent: &PaymentIntent,
     rung: Rung,
+    close: bool,
 ) -> WorkflowResult<()> {
     let start_before = ctx.state(|s| s.start_before);
-    let input = LookupInput { intent: intent.clone(), start_before };
+    let input = LookupInput { intent: intent.clone(), start_before, close };
     let output = ctx.execute_activity(PaymentActivities::lookup, input, options::ask()).await?;
     ctx.state_mut(|s| {
         s.rungs_done += u32::from(rung == Rung::Waited);
+        s.closes_tried += u32::from(close);
         s.proven = output.proven;
+        s.open = output.open;
     });
     adopt(ctx, &output.view);
     Ok(())
@@ -260,13 +293,15 @@ fn adopt(ctx: &WorkflowContext<PaymentWorkflow>, view: &PaymentView) {
         }
         if known.is_none_or(|known| known.state.name() != view.state.name()) {
             s.rungs_done = 0;
+            s.closes_tried = 0;
             s.proven = None;
+            s.open = false;
         }
         s.view = Some(view.clone());
     });
 }
 
-fn next_action(ctx: &WorkflowContext<PaymentWorkflow>) -> Action {
+fn next_action(ctx: &WorkflowContext<PaymentWorkflow>, intent: &PaymentIntent) -> Action {
     let now = ctx.workflow_time().unwrap_or(SystemTime::UNIX_EPOCH);
     let action = ctx.state(|s| {
         let (Some(view), Some(policy)) = (&s.view, &s.policy) else {
@@ -277,89 +312,20 @@ fn next_action(ctx: &WorkflowContext<PaymentWorkflow>) -> Action {
             policy,
             rungs_done: s.rungs_done,
             proven: s.proven.as_ref(),
+            open: s.open,
+            close_asked: s.close_asked,
+            closes_tried: s.closes_tried,
             now: unix_millis(now),
         };
         view.next_action(&facts)
     });
     if let Some(text) = words::details(&action, unix_millis(now)) {
         ctx.set_current_details(text);
-    }
-    action
-}
-
-/// Whether a rung of the ladder was waited for, or somebody woke us before its end. A lookup that
-/// was asked for is one more, and uses no rung up.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Rung {
-    Waited,
-    Woken,
-}
-
-/// Waits for the time, or until somebody writes to the row. One timer at a time, and its token is
-/// cancelled when it loses.
-async fn pause(ctx: &mut WorkflowContext<PaymentWorkflow>, wait: Duration) -> Rung {
-    if wait.is_zero() {
-        return Rung::Waited;
-    }
-    let token = WorkflowCancellationToken::new();
-    let own = WaitConditionOptions::builder()
-        .cancellation_token(WorkflowCancellationToken::new())
-        .build();
-    {
-        let mut woken = pin!(ctx.wait_condition_with_options(|s| s.woken, own));
-        let why = "look again, or wake me";
-        let mut timer = pin!(ctx.timer(options::timer(wait, &token, why)));
-        select! {
-            _ = woken => {},
-            _ = timer => {},
+        if let Some(view) = ctx.state(|s| s.view.clone()) {
+            publish(ctx, intent, &view);
         }
     }
-    token.cancel();
-    let woken = ctx.state_mut(|s| std::mem::take(&mut s.woken));
-    if woken { Rung::Woken } else { Rung::Waited }
-}
-
-fn read_intent(workflow_id: &str, input: &RawValue) -> Result<PaymentIntent, Refusal> {
-    let invalid = |field: Option<String>, message: String| Refusal {
-        code: code::INVALID_INPUT.to_owned(),
-        message,
-        field,
-        payment: None,
-    };
-    let value = raw::parse_json(input).map_err(|message| invalid(None, message))?;
-    let intent = PaymentIntent::from_json(&value)
-        .map_err(|error| invalid(error.field(), error.to_string()))?;
-    let expected = ids::payment(&intent.merchant, &intent.key);
-    if workflow_id == expected {
-        Ok(intent)
-    } else {
-        Err(Refusal {
-            code: code::WORKFLOW_ID_MISMATCH.to_owned(),
-            message: format!("this intent's workflow id is {expected:?}"),
-            field: None,
-            payment: None,
-        })
-    }
-}
-
-/// The failure of a run that recorded nothing: its type is the code, its details are the refusal.
-fn refused(refusal: Refusal) -> WorkflowTermination {
-    let failure = ApplicationFailure::builder(refusal.message.clone())
-        .type_name(refusal.code.clone())
-        .non_retryable(true)
-        .details(refusal)
-        .build();
-    WorkflowTermination::failed_application(failure)
-}
-
-/// A refusal by an activity becomes the run's own, with the same code and details.
-fn activity_refused(error: ActivityExecutionError) -> WorkflowTermination {
-    if let Some(IncomingError::Application(failure)) = error.reason()
-        && let Ok(Some(refusal)) = failure.details::<Refusal>()
-    {
-        return refused(refusal);
-    }
-    error.into()
+    action
 }
 
 fn no_view() -> WorkflowTermination {

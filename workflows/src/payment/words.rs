@@ -1,6 +1,6 @@
 //! What an operator reads in the Temporal UI while a payment waits. Plain words, no payer data.
 
-use domain::{Action, OrderState, PaymentState, PaymentView, UnixMillis};
+use domain::{Action, PaymentState, PaymentView, UnixMillis};
 
 pub(crate) const PAID_NOT_YET_WRITTEN: &str =
     "Paid. The order is being updated; do not charge again.";
@@ -8,10 +8,7 @@ pub(crate) const PAID_FULFILLING: &str = "Paid. The merchant has not yet confirm
 
 /// What to do with a payment that had ended when the run began: only fulfilment can be left.
 pub(crate) fn without_policy(view: &PaymentView) -> Action {
-    let waiting = matches!(view.order_state, OrderState::Paid | OrderState::Fulfilling);
-    let applied =
-        matches!(view.state, PaymentState::Persisted { effect: domain::Effect::Applied, .. });
-    if applied && waiting { Action::Fulfil } else { Action::Done }
+    if view.awaits_fulfilment() { Action::Fulfil } else { Action::Done }
 }
 
 /// The current details for an action that waits; `None` for one that does not.
@@ -31,6 +28,10 @@ pub(crate) fn details(action: &Action, now: UnixMillis) -> Option<String> {
              idempotency; do not charge again.",
             clock(now.after(*wait)),
         )),
+        Action::Close { wait } => Some(format!(
+            "To be closed at the channel at {}, which then says whether it was paid before.",
+            clock(now.after(*wait)),
+        )),
         Action::AskPerson { .. } => Some(
             "**A person must decide.** The outcome at the channel is not known; do not charge \
              again. Use `oncepay review list`."
@@ -43,6 +44,9 @@ pub(crate) fn details(action: &Action, now: UnixMillis) -> Option<String> {
 /// The current details of a run that has ended.
 pub(crate) fn outcome(view: &PaymentView) -> String {
     match &view.state {
+        PaymentState::Persisted { effect: domain::Effect::Applied, .. } if view.goods_held => {
+            "Paid. **A review holds the goods back.** Use `oncepay review list`.".to_owned()
+        }
         PaymentState::Persisted { effect: domain::Effect::Applied, .. } => {
             format!("Paid. The order is {}.", view.order_state.as_str())
         }

@@ -1,0 +1,85 @@
+//! Money comes for a payment that had ended without it: because the channel turned its word, or
+//! because somebody paid what could not be paid any more. Whoever wakes the owner finds it.
+
+use crate::support::{
+    id_of, intent, open_reviews, order, order_in, pay, payment_in, reference_of, run_ended, world,
+};
+use tests::World;
+
+async fn wake(world: &World, order: &str, key: &str, account: &str, method: &str) {
+    let mut input = intent(world, order, account, method);
+    input["key"] = key.into();
+    let id = world.start_payment(&input).await;
+    run_ended(world, &id).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn money_for_a_declined_payment_pays_the_order_that_still_waits() {
+    let world = world().await;
+    let order = order(&world, "o1").await;
+    pay(&world, "k1", &intent(&world, &order, "main", "pm_decline")).await;
+    payment_in(&world, &id_of(&world, "k1"), &["Failed"]).await;
+    world.sandbox.pay_anyway("main", &reference_of(&world, "k1")).await;
+    wake(&world, &order, "k1", "main", "pm_decline").await;
+    payment_in(&world, &id_of(&world, "k1"), &["Persisted"]).await;
+    order_in(&world, &order, "Fulfilled").await;
+    world.check().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn attempt_one_closed_attempt_two_paid_attempt_one_pays_late() {
+    let world = world().await;
+    let order = order(&world, "o1").await;
+    pay(&world, "k1", &intent(&world, &order, "lookup-only", "pm_action")).await;
+    payment_in(&world, &id_of(&world, "k1"), &["AwaitingPayer"]).await;
+    crate::owner::cancel(&world, &format!("payment/{}/k1", world.merchant)).await;
+    payment_in(&world, &id_of(&world, "k1"), &["Closed"]).await;
+    pay(&world, "k2", &intent(&world, &order, "main", "pm_ok")).await;
+    payment_in(&world, &id_of(&world, "k2"), &["Persisted"]).await;
+    world.sandbox.pay_anyway("lookup-only", &reference_of(&world, "k1")).await;
+    wake(&world, &order, "k1", "lookup-only", "pm_action").await;
+    let surplus = payment_in(&world, &id_of(&world, "k1"), &["Persisted"]).await;
+    assert_eq!(surplus.body["effect"], "Surplus", "{}", surplus.body);
+    assert_eq!(open_reviews(&world, &id_of(&world, "k1")).await, ["surplus_money"]);
+    let paid = world.api.get(&format!("/v1/orders/{order}")).await;
+    assert_eq!(paid.text("paid_by"), id_of(&world, "k2"));
+    let truth = world.sandbox.truth().await;
+    assert_eq!((truth.charges().len(), truth.fulfilments().len()), (2, 1));
+    world.check().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn money_for_a_closed_order_is_kept_and_asked_about() {
+    let world = world().await;
+    let order = order(&world, "o1").await;
+    pay(&world, "k1", &intent(&world, &order, "main", "pm_decline")).await;
+    payment_in(&world, &id_of(&world, "k1"), &["Failed"]).await;
+    // What closing an unpaid order does.
+    for sql in [
+        "UPDATE customer_order SET state = 'Closed'",
+        "UPDATE product SET reserved = reserved - 1, available = available + 1",
+    ] {
+        sqlx::query(sql).execute(&world.rows).await.expect("writes");
+    }
+    world.sandbox.pay_anyway("main", &reference_of(&world, "k1")).await;
+    wake(&world, &order, "k1", "main", "pm_decline").await;
+    let late = payment_in(&world, &id_of(&world, "k1"), &["Persisted"]).await;
+    assert_eq!(late.body["effect"], "Late", "{}", late.body);
+    assert_eq!(open_reviews(&world, &id_of(&world, "k1")).await, ["late_money"]);
+    assert_eq!(world.sandbox.truth().await.fulfilments().len(), 0);
+    world.check().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_wakes_an_ended_payment_changes_nothing_where_no_money_came() {
+    let world = world().await;
+    let order = order(&world, "o1").await;
+    pay(&world, "k1", &intent(&world, &order, "main", "pm_decline")).await;
+    let before = payment_in(&world, &id_of(&world, "k1"), &["Failed"]).await;
+    wake(&world, &order, "k1", "main", "pm_decline").await;
+    let after = payment_in(&world, &id_of(&world, "k1"), &["Failed"]).await;
+    assert_eq!(before.body, after.body);
+    let truth = world.sandbox.truth().await;
+    assert_eq!((truth.count("charge"), truth.count("lookup")), (1, 1));
+    world.check().await;
+}
