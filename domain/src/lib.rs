@@ -16,6 +16,7 @@
 
 pub mod audit;
 pub mod channel;
+pub mod explain;
 pub mod ids;
 pub mod intent;
 pub mod money;
