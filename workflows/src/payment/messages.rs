@@ -133,6 +133,16 @@ impl DecideOutput {
     }
 }
 
+/// The answer to the query `waiting`: what a run waits for now, in the words of its current
+/// details.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    pub details: String,
+    /// When it goes on by itself, if a time is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_ms: Option<UnixMillis>,
+}
+
 /// The result of a payment workflow.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PaymentResult {

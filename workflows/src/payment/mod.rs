@@ -27,10 +27,10 @@ use domain::{
 };
 use messages::{
     ChargeInput, DecideInput, DecideOutput, DecideReview, FulfilInput, LookupInput, News,
-    PaymentResult, PersistInput, Refusal,
+    PaymentResult, PersistInput, Refusal, Waiting,
 };
 use pause::{Rung, pause};
-use publish::{publish, publish_end};
+use publish::{publish, publish_end, tell};
 use refusal::{activity_refused, read_intent, refused};
 use std::time::SystemTime;
 use temporalio_common::data_converters::RawValue;
@@ -65,6 +65,8 @@ pub struct PaymentWorkflow {
     published: Option<PaymentView>,
     /// Somebody wrote to the row, or asks to look again now.
     woken: bool,
+    /// What the run waits for, for whoever asks.
+    waiting: Waiting,
 }
 
 #[workflow_methods]
@@ -85,6 +87,7 @@ impl PaymentWorkflow {
             close_asked: false,
             published: None,
             woken: false,
+            waiting: Waiting { details: words::BEGINNING.to_owned(), until_ms: None },
         }
     }
 
@@ -144,6 +147,12 @@ impl PaymentWorkflow {
             _ => Some(view),
         }
     }
+
+    /// What this run waits for now: the words of its current details.
+    #[query(name = "waiting")]
+    pub fn waiting(&self, _ctx: &WorkflowContextView) -> Waiting {
+        self.waiting.clone()
+    }
 }
 
 /// Decide, perform, apply, until nothing is left to do.
@@ -179,7 +188,7 @@ async fn own_payment(ctx: &mut WorkflowContext<PaymentWorkflow>) -> WorkflowResu
     }
     let view = ctx.state(|s| s.view.clone()).ok_or_else(no_view)?;
     publish_end(ctx, &intent, &view);
-    ctx.set_current_details(words::outcome(&view));
+    tell(ctx, words::outcome(&view), None);
     Ok(PaymentResult { intent: intent.to_json(), payment: view })
 }
 
@@ -256,7 +265,7 @@ async fn persist(
 ) -> WorkflowResult<()> {
     let start_before = ctx.state(|s| s.start_before);
     if matches!(news.event, PaymentEvent::MoneyConfirmed { .. }) {
-        ctx.set_current_details(words::PAID_NOT_YET_WRITTEN);
+        tell(ctx, words::PAID_NOT_YET_WRITTEN, None);
     }
     let input = PersistInput { intent: intent.clone(), start_before, news };
     let output = ctx.execute_activity(PaymentActivities::persist, input, options::row()).await?;
@@ -277,7 +286,7 @@ async fn fulfil(
     let output = if let Ok(output) = inline {
         output
     } else {
-        ctx.set_current_details(words::PAID_FULFILLING);
+        tell(ctx, words::PAID_FULFILLING, None);
         ctx.execute_activity(PaymentActivities::fulfil, input, options::fulfil()).await?
     };
     adopt(ctx, &output.view);
@@ -320,7 +329,7 @@ fn next_action(ctx: &WorkflowContext<PaymentWorkflow>, intent: &PaymentIntent) -
         view.next_action(&facts)
     });
     if let Some(text) = words::details(&action, unix_millis(now)) {
-        ctx.set_current_details(text);
+        tell(ctx, text, words::until(&action, unix_millis(now)));
         if let Some(view) = ctx.state(|s| s.view.clone()) {
             publish(ctx, intent, &view);
         }

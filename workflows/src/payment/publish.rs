@@ -1,8 +1,9 @@
-//! What the search attributes say of a payment, for those who look for it.
+//! What is said of a payment to those who look for it, or at it: search attributes, details.
 
 use super::PaymentWorkflow;
+use super::messages::Waiting;
 use crate::attributes;
-use domain::{Effect, PaymentIntent, PaymentState, PaymentView};
+use domain::{Effect, PaymentIntent, PaymentState, PaymentView, UnixMillis};
 use temporalio_workflow::WorkflowContext;
 
 /// Tells the search attributes what the row says. Each change is one event of history, so the happy
@@ -41,4 +42,15 @@ pub(super) fn publish_end(
     if told_before || !paid || view.review.is_some() {
         publish(ctx, intent, view);
     }
+}
+
+/// Says what the run waits for: to the Temporal UI, and to the query `waiting`.
+pub(super) fn tell(
+    ctx: &WorkflowContext<PaymentWorkflow>,
+    details: impl Into<String>,
+    until_ms: Option<UnixMillis>,
+) {
+    let waiting = Waiting { details: details.into(), until_ms };
+    ctx.set_current_details(waiting.details.clone());
+    ctx.state_mut(|s| s.waiting = waiting);
 }

@@ -2,6 +2,8 @@
 
 use domain::{Action, PaymentState, PaymentView, UnixMillis};
 
+/// Before anything is known; a run that is being recorded and charged.
+pub(crate) const BEGINNING: &str = "The charge is being recorded and sent.";
 pub(crate) const PAID_NOT_YET_WRITTEN: &str =
     "Paid. The order is being updated; do not charge again.";
 pub(crate) const PAID_FULFILLING: &str = "Paid. The merchant has not yet confirmed fulfilment.";
@@ -41,6 +43,17 @@ pub(crate) fn details(action: &Action, now: UnixMillis) -> Option<String> {
     }
 }
 
+/// When an action that waits goes on by itself.
+pub(crate) fn until(action: &Action, now: UnixMillis) -> Option<UnixMillis> {
+    match action {
+        Action::Lookup { wait, .. } | Action::Charge { wait } | Action::Close { wait } => {
+            Some(now.after(*wait))
+        }
+        Action::AskPerson { look_after } => Some(now.after(*look_after)),
+        Action::Settle { .. } | Action::Fulfil | Action::Done => None,
+    }
+}
+
 /// The current details of a run that has ended.
 pub(crate) fn outcome(view: &PaymentView) -> String {
     match &view.state {
@@ -77,5 +90,6 @@ mod tests {
         let text = details(&action, ten_five_twenty).expect("waits");
         assert!(text.contains("lookup 3 of 6, next 10:05:30 UTC"), "{text}");
         assert!(text.contains("do not charge again"), "{text}");
+        assert_eq!(until(&action, ten_five_twenty), Some(ten_five_twenty.after(wait)));
     }
 }
