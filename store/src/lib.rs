@@ -8,6 +8,7 @@ pub mod decisions;
 mod effects;
 pub mod error;
 pub mod exchanges;
+pub mod explained;
 pub mod fulfilment;
 mod locks;
 pub mod migrate;
@@ -17,6 +18,7 @@ pub mod payments;
 pub mod reads;
 mod rows;
 pub mod settle_payment;
+pub mod trace;
 
 pub use error::StoreError;
 

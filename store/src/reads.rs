@@ -6,6 +6,7 @@ use crate::rows::{Payment, PaymentRow};
 use chrono::{DateTime, Utc};
 use domain::{ClaimToken, OrderId, OrderState, PaymentId, PaymentIntent, PaymentView, ReviewId};
 use serde_json::Value;
+use sqlx::PgConnection;
 
 /// Most reviews that one answer lists.
 pub const MAX_REVIEWS: i64 = 100;
@@ -76,9 +77,46 @@ pub struct ReviewRecord {
     pub state: String,
     pub version: i64,
     pub opened_at: DateTime<Utc>,
+    pub remind_at: DateTime<Utc>,
     pub ended_at: Option<DateTime<Utc>>,
     pub choice: Option<Value>,
     pub decided_by: Option<String>,
+    pub decision_reason: Option<String>,
+    /// The movement of money that the review is about, if it is about one.
+    pub money_transaction: Option<String>,
+    pub money_amount: Option<i64>,
+    pub money_currency: Option<String>,
+}
+
+/// Where a review stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReviewState {
+    Open,
+    Decided,
+    Overtaken,
+}
+
+/// Which reviews are wanted; what is absent is not asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReviewFilter<'a> {
+    pub id: Option<&'a ReviewId>,
+    pub state: Option<ReviewState>,
+    pub payment: Option<&'a PaymentId>,
+    pub order: Option<&'a OrderId>,
+}
+
+impl ReviewState {
+    pub const ALL: [Self; 3] = [Self::Open, Self::Decided, Self::Overtaken];
+
+    /// The word in the column.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "Open",
+            Self::Decided => "Decided",
+            Self::Overtaken => "Overtaken",
+        }
+    }
 }
 
 impl Store {
@@ -86,22 +124,7 @@ impl Store {
     /// [`StoreError`]. A payment that is not there is `None`.
     pub async fn read_payment(&self, id: &PaymentId) -> Result<Option<PaymentRecord>, StoreError> {
         let mut tx = self.pool.begin().await.doing("reading a payment")?;
-        let row = sqlx::query_as!(
-            PaymentRow,
-            r#"-- payments.read
-            SELECT id, merchant_id, idempotency_key, order_id, amount, currency, channel, account,
-                   payment_method, state, live, version, start_before, claim_token, first_sent_at,
-                   send_before, permits_used, not_found_at, action, pay_before, transaction_id,
-                   transaction_amount, transaction_currency, effect, failure_class,
-                   review_reason, rebuilt, clock_timestamp() AS "now!"
-            FROM payment WHERE id = $1"#,
-            id.as_str(),
-        )
-        .fetch_optional(&mut *tx)
-        .await
-        .doing("reading a payment")?;
-        let Some(row) = row else { return Ok(None) };
-        let payment = Payment::try_from(row)?;
+        let Some(payment) = payment_in(&mut tx, id).await? else { return Ok(None) };
         let order_state = sqlx::query_scalar!(
             r#"-- orders.state
             SELECT state FROM customer_order WHERE id = $1"#,
@@ -130,52 +153,8 @@ impl Store {
     /// # Errors
     /// [`StoreError`]. An order that is not there is `None`.
     pub async fn read_order(&self, id: &OrderId) -> Result<Option<OrderRecord>, StoreError> {
-        let order = sqlx::query!(
-            r#"-- orders.read
-            SELECT id, merchant_id, state, currency, goods_total, discount, freight, payable,
-                   coupon_code, paid_by, close_at, created_at
-            FROM customer_order WHERE id = $1"#,
-            id.as_str(),
-        )
-        .fetch_optional(&self.pool)
-        .await
-        .doing("reading an order")?;
-        let Some(order) = order else { return Ok(None) };
-        let items = sqlx::query_as!(
-            OrderItem,
-            r#"-- order_item.read
-            SELECT sku, name, quantity, unit_price, line_total
-            FROM order_item WHERE order_id = $1 ORDER BY sku"#,
-            id.as_str(),
-        )
-        .fetch_all(&self.pool)
-        .await
-        .doing("reading an order's lines")?;
-        let payments = sqlx::query_as!(
-            OrderPayment,
-            r#"-- payments.of_order
-            SELECT id, state, created_at FROM payment WHERE order_id = $1 ORDER BY created_at"#,
-            id.as_str(),
-        )
-        .fetch_all(&self.pool)
-        .await
-        .doing("reading an order's payments")?;
-        Ok(Some(OrderRecord {
-            id: order.id,
-            merchant: order.merchant_id,
-            state: order.state,
-            currency: order.currency,
-            goods_total: order.goods_total,
-            discount: order.discount,
-            freight: order.freight,
-            payable: order.payable,
-            coupon: order.coupon_code,
-            paid_by: order.paid_by,
-            close_at: order.close_at,
-            created_at: order.created_at,
-            items,
-            payments,
-        }))
+        let mut connection = self.pool.acquire().await.doing("reading an order")?;
+        order_in(&mut connection, id).await
     }
 
     /// One review, or the open ones, oldest first, at most [`MAX_REVIEWS`].
@@ -186,21 +165,122 @@ impl Store {
         &self,
         id: Option<&ReviewId>,
     ) -> Result<Vec<ReviewRecord>, StoreError> {
+        let open = id.is_none().then_some(ReviewState::Open);
+        let filter = ReviewFilter { id, state: open, ..ReviewFilter::default() };
+        self.list_reviews(&filter).await
+    }
+
+    /// The reviews that all of the filter's conditions hold for, at most [`MAX_REVIEWS`]: open ones
+    /// first, oldest first; then those that ended, newest first.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn list_reviews(
+        &self,
+        filter: &ReviewFilter<'_>,
+    ) -> Result<Vec<ReviewRecord>, StoreError> {
         sqlx::query_as!(
             ReviewRecord,
-            r#"-- review.read
+            r#"-- review.list
             SELECT r.id, r.payment_id AS payment, p.merchant_id AS merchant,
                    p.idempotency_key AS key, p.order_id AS "order", p.amount, p.currency,
                    p.channel, p.account, p.reference, p.state AS payment_state, r.reason, r.state,
-                   r.version, r.opened_at, r.ended_at, r.choice, r.decided_by
-            FROM review r JOIN payment p ON p.id = r.payment_id
-            WHERE ($1::text IS NULL AND r.state = 'Open') OR r.id = $1
-            ORDER BY r.opened_at LIMIT $2"#,
-            id.map(ReviewId::as_str),
+                   r.version, r.opened_at, r.remind_at, r.ended_at, r.choice, r.decided_by,
+                   r.decision_reason, f.transaction_id AS "money_transaction?",
+                   f.amount AS "money_amount?", f.currency AS "money_currency?"
+            FROM review r
+            JOIN payment p ON p.id = r.payment_id
+            LEFT JOIN money_fact f ON f.payment_id = r.payment_id AND f.event_id = r.event_id
+            WHERE ($1::text IS NULL OR r.id = $1)
+              AND ($2::text IS NULL OR r.state = $2)
+              AND ($3::text IS NULL OR r.payment_id = $3)
+              AND ($4::text IS NULL OR p.order_id = $4)
+            ORDER BY r.ended_at DESC NULLS FIRST, r.opened_at, r.id
+            LIMIT $5"#,
+            filter.id.map(ReviewId::as_str),
+            filter.state.map(ReviewState::as_str),
+            filter.payment.map(PaymentId::as_str),
+            filter.order.map(OrderId::as_str),
             MAX_REVIEWS,
         )
         .fetch_all(&self.pool)
         .await
         .doing("reading reviews")
     }
+}
+
+/// The payment's row as it is in this transaction, without a lock.
+pub(crate) async fn payment_in(
+    connection: &mut PgConnection,
+    id: &PaymentId,
+) -> Result<Option<Payment>, StoreError> {
+    sqlx::query_as!(
+        PaymentRow,
+        r#"-- payments.read
+        SELECT id, merchant_id, idempotency_key, order_id, amount, currency, channel, account,
+               payment_method, state, live, version, start_before, claim_token, first_sent_at,
+               send_before, permits_used, not_found_at, action, pay_before, transaction_id,
+               transaction_amount, transaction_currency, effect, failure_class,
+               review_reason, rebuilt, clock_timestamp() AS "now!"
+        FROM payment WHERE id = $1"#,
+        id.as_str(),
+    )
+    .fetch_optional(connection)
+    .await
+    .doing("reading a payment")?
+    .map(Payment::try_from)
+    .transpose()
+}
+
+/// The order with its lines and payments.
+pub(crate) async fn order_in(
+    connection: &mut PgConnection,
+    id: &OrderId,
+) -> Result<Option<OrderRecord>, StoreError> {
+    let order = sqlx::query!(
+        r#"-- orders.read
+        SELECT id, merchant_id, state, currency, goods_total, discount, freight, payable,
+               coupon_code, paid_by, close_at, created_at
+        FROM customer_order WHERE id = $1"#,
+        id.as_str(),
+    )
+    .fetch_optional(&mut *connection)
+    .await
+    .doing("reading an order")?;
+    let Some(order) = order else { return Ok(None) };
+    let items = sqlx::query_as!(
+        OrderItem,
+        r#"-- order_item.read
+        SELECT sku, name, quantity, unit_price, line_total
+        FROM order_item WHERE order_id = $1 ORDER BY sku"#,
+        id.as_str(),
+    )
+    .fetch_all(&mut *connection)
+    .await
+    .doing("reading an order's lines")?;
+    let payments = sqlx::query_as!(
+        OrderPayment,
+        r#"-- payments.of_order
+        SELECT id, state, created_at FROM payment WHERE order_id = $1 ORDER BY created_at"#,
+        id.as_str(),
+    )
+    .fetch_all(&mut *connection)
+    .await
+    .doing("reading an order's payments")?;
+    Ok(Some(OrderRecord {
+        id: order.id,
+        merchant: order.merchant_id,
+        state: order.state,
+        currency: order.currency,
+        goods_total: order.goods_total,
+        discount: order.discount,
+        freight: order.freight,
+        payable: order.payable,
+        coupon: order.coupon_code,
+        paid_by: order.paid_by,
+        close_at: order.close_at,
+        created_at: order.created_at,
+        items,
+        payments,
+    }))
 }
