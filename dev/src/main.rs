@@ -19,7 +19,7 @@ cargo dev <command>
                                --once stops everything at the end
   up [--detach]                start everything and stay until Ctrl-C
   down                         stop what `up` started
-  status [--json]              where everything answers; exit 1 if nothing is up
+  status [--json]              where everything answers; exit 1 if a part is down
   test [ARGS…]                 all tests; ARGS go to `cargo test --workspace`
   check                        what CI checks without running the scenarios
   prepare                      write store/.sqlx anew from the migrations

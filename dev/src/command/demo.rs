@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 
 use anyhow::{Context, Result};
 use dev::keys::Keys;
@@ -60,7 +61,8 @@ enum Verdict {
 fn play(workspace: &Workspace, session: &Session, json: Option<&Path>) -> Result<Verdict> {
     let keys = Keys::load_or_create(&workspace.dev_dir().join("keys.json"))?;
     let addresses = session.addresses();
-    let shop = Shop::new(addresses.clone(), keys);
+    let interrupted = session.stop_flag()?;
+    let shop = Shop::new(addresses.clone(), keys, interrupted.clone());
     let mut outcomes = Vec::new();
     let mut problems = Vec::new();
     println!();
@@ -70,6 +72,7 @@ fn play(workspace: &Workspace, session: &Session, json: Option<&Path>) -> Result
                 problems.extend(scenario.problem(&outcome));
                 outcomes.push(outcome);
             }
+            Err(error) if interrupted.load(Ordering::Relaxed) => return Err(error),
             Err(error) => problems.push(format!("{}: {error:#}", scenario.name)),
         }
     }

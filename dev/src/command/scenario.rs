@@ -3,6 +3,8 @@
 //! A scenario uses a payment method of its own, so that its charges can be counted in the
 //! sandbox's truth whatever else happened there before.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -93,9 +95,13 @@ impl Scenario {
             outcome.state == payment && outcome.order_state == order && outcome.charges == charges;
         (!right).then(|| {
             format!(
-                "{}: expected payment {payment}, order {order}, {charges} charge(s); \
-                 got payment {}, order {}, {} charge(s)",
-                self.name, outcome.state, outcome.order_state, outcome.charges
+                "{}: expected payment {payment}, order {order}, {}; \
+                 got payment {}, order {}, {}",
+                self.name,
+                counted(charges),
+                outcome.state,
+                outcome.order_state,
+                counted(outcome.charges)
             )
         })
     }
@@ -127,16 +133,33 @@ pub struct Shop {
     keys: Keys,
     /// Makes keys and payment methods of this run different from those of all others.
     run: String,
+    /// Set by Ctrl-C.
+    stop: Arc<AtomicBool>,
 }
 
 impl Shop {
-    pub fn new(addresses: Addresses, keys: Keys) -> Self {
+    pub fn new(addresses: Addresses, keys: Keys, stop: Arc<AtomicBool>) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self { addresses, keys, run: format!("{:x}", now.as_millis()) }
+        Self { addresses, keys, run: format!("{:x}", now.as_millis()), stop }
+    }
+
+    /// Waits a little between two looks, unless somebody wants to leave.
+    fn look_again(&self) -> Result<()> {
+        self.go_on()?;
+        thread::sleep(POLL);
+        self.go_on()
+    }
+
+    fn go_on(&self) -> Result<()> {
+        if self.stop.load(Ordering::Relaxed) {
+            bail!("interrupted");
+        }
+        Ok(())
     }
 
     /// Plays one scenario to its end, whichever that is.
     pub fn play(&self, scenario: Scenario) -> Result<Outcome> {
+        self.go_on()?;
         println!("{}: {}", scenario.name, scenario.story);
         let method = format!("{}_{}", scenario.method, self.run);
         if scenario.twist != Twist::Nothing {
@@ -151,7 +174,7 @@ impl Shop {
         let seen = self.settled(seen, scenario.ends.payment)?;
         let order_state = self.order_state(&order, scenario.ends.order)?;
         let charges = self.charges(&method)?.len();
-        println!("  order {order_state}, {charges} charge(s) at the channel");
+        println!("  order {order_state}, {} at the channel", counted(charges));
         Ok(Outcome {
             scenario: scenario.name.to_owned(),
             state: seen.state,
@@ -212,7 +235,7 @@ impl Shop {
             if Instant::now() >= deadline {
                 bail!("{} is still {} and not {wanted} after {LIMIT:?}", seen.id, seen.state);
             }
-            thread::sleep(POLL);
+            self.look_again()?;
             let answer = http::get(&url)?;
             expect(&[200, 202], "read a payment", &answer)?;
             let now = Seen::read(&answer.json()?)?;
@@ -236,7 +259,7 @@ impl Shop {
         expect(&[200], "read a review", &page)?;
         let version = page.json()?["version"].clone();
         let charges = self.charges(method)?;
-        let evidence = format!("the channel's books show {} charge(s)", charges.len());
+        let evidence = format!("the channel's books show {}", counted(charges.len()));
         let choice = match charges.first() {
             Some(charge) => json!({
                 "kind": "confirm_paid",
@@ -263,7 +286,7 @@ impl Shop {
             if state == wanted || Instant::now() >= deadline {
                 return Ok(state);
             }
-            thread::sleep(POLL);
+            self.look_again()?;
         }
     }
 
@@ -287,6 +310,11 @@ impl Seen {
     }
 }
 
+/// `1 charge`, `2 charges`.
+fn counted(charges: usize) -> String {
+    if charges == 1 { "1 charge".to_owned() } else { format!("{charges} charges") }
+}
+
 fn text(page: &Value, field: &str) -> Result<String> {
     let value = page[field].as_str().with_context(|| format!("no {field} in {page}"))?;
     Ok(value.to_owned())
@@ -302,12 +330,23 @@ fn expect(statuses: &[u16], doing: &str, answer: &Answer) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     #[test]
     fn a_payment_without_a_state_is_an_error_that_shows_the_answer() {
         let page = json!({ "id": "pay_1", "workflow_id": "payment/demo/k", "review": null });
         let error = Seen::read(&page).err().unwrap().to_string();
         assert!(error.contains("no state") && error.contains("pay_1"), "{error}");
+    }
+
+    #[test]
+    fn a_demonstration_that_is_interrupted_asks_nothing_more() {
+        let keys = Keys { decision_key: String::new(), operators: BTreeMap::new() };
+        let interrupted = Arc::new(AtomicBool::new(true));
+        // Addresses of nothing: any request would be another error.
+        let shop = Shop::new(Addresses::default(), keys, interrupted);
+        let error = shop.play(SCENARIOS[0]).err().unwrap().to_string();
+        assert_eq!(error, "interrupted");
     }
 
     #[test]
@@ -324,7 +363,7 @@ mod tests {
         assert_eq!(SCENARIOS[0].problem(&outcome), None);
         outcome.charges = 2;
         let problem = SCENARIOS[0].problem(&outcome).unwrap();
-        assert!(problem.ends_with("order Fulfilled, 2 charge(s)"), "{problem}");
+        assert!(problem.ends_with("order Fulfilled, 2 charges"), "{problem}");
     }
 
     #[test]

@@ -39,22 +39,62 @@ pub fn run(workspace: &Workspace, shape: Shape) -> ExitCode {
     let parts = parts(&state.addresses);
     match shape {
         Shape::Table => {
-            let row = |(name, address, answers): &(&str, String, bool)| {
-                let word = if *answers { "answers" } else { "does not answer" };
-                vec![(*name).to_owned(), address.clone(), word.to_owned()]
+            let row = |(name, address, health): &Part| {
+                vec![(*name).to_owned(), address.clone(), health.words().to_owned()]
             };
             say(&table::render(&parts.iter().map(row).collect::<Vec<_>>()));
         }
         Shape::Json => {
-            let part = |(name, address, answers): &(&str, String, bool)| {
-                let answers = *answers;
-                json!({ "name": name, "address": address, "answers": answers })
+            let part = |(name, address, health): &Part| {
+                let answers = *health == Health::Answers;
+                let status = health.words();
+                json!({ "name": name, "address": address, "answers": answers, "status": status })
             };
             let parts: Vec<_> = parts.iter().map(part).collect();
             say(&format!("{:#}", json!({ "up": true, "pid": state.up.pid, "parts": parts })));
         }
     }
-    ExitCode::SUCCESS
+    exit_code(&parts)
+}
+
+/// A part: its name, its address, and how it is.
+type Part = (&'static str, String, Health);
+
+/// How a part is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Health {
+    Answers,
+    /// It is there and says itself that it cannot work now.
+    NotReady,
+    Silent,
+}
+
+impl Health {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Answers => "answers",
+            Self::NotReady => "answers 503: not ready",
+            Self::Silent => "does not answer",
+        }
+    }
+
+    fn of_status(status: Option<u16>) -> Self {
+        match status {
+            Some(200) => Self::Answers,
+            Some(503) => Self::NotReady,
+            _ => Self::Silent,
+        }
+    }
+
+    fn of_server(answers: bool) -> Self {
+        if answers { Self::Answers } else { Self::Silent }
+    }
+}
+
+/// A script hears of a part that is down.
+fn exit_code(parts: &[Part]) -> ExitCode {
+    let up = parts.iter().all(|(_, _, health)| *health == Health::Answers);
+    if up { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Prints; a reader that has seen enough (`| grep -q`) is no error.
@@ -62,10 +102,11 @@ fn say(text: &str) {
     let _ = writeln!(std::io::stdout(), "{text}");
 }
 
-/// Name, address, and whether it answers.
-fn parts(addresses: &Addresses) -> Vec<(&'static str, String, bool)> {
-    let http =
-        |name, url: &str, path: &str| (name, url.to_owned(), http::is_ok(&format!("{url}{path}")));
+fn parts(addresses: &Addresses) -> Vec<Part> {
+    let http = |name, url: &str, path: &str| {
+        let status = http::get(&format!("{url}{path}")).ok().map(|answer| answer.status);
+        (name, url.to_owned(), Health::of_status(status))
+    };
     let database = match port_of(&addresses.database_admin) {
         Some(port) => query(port, "postgres", "postgres", "SELECT 1").is_ok(),
         None => connects(&addresses.database_admin),
@@ -76,8 +117,8 @@ fn parts(addresses: &Addresses) -> Vec<(&'static str, String, bool)> {
     };
     let mut parts = vec![
         http("HTTP API", &addresses.http, "/readyz"),
-        ("Temporal", addresses.temporal.clone(), temporal),
-        ("PostgreSQL", addresses.database.clone(), database),
+        ("Temporal", addresses.temporal.clone(), Health::of_server(temporal)),
+        ("PostgreSQL", addresses.database.clone(), Health::of_server(database)),
         http("Sandbox", &addresses.sandbox, "/healthz"),
         http("Worker", &addresses.worker, "/readyz"),
     ];
@@ -133,6 +174,19 @@ pub fn down(workspace: &Workspace) -> Result<ExitCode> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_that_is_not_ready_is_told_from_one_that_is_silent() {
+        let health = [Some(200), Some(503), Some(404), None].map(Health::of_status);
+        let words = health.map(Health::words);
+        let silent = "does not answer";
+        assert_eq!(words, ["answers", "answers 503: not ready", silent, silent]);
+        let part = |health| ("x", String::new(), health);
+        let failure = format!("{:?}", ExitCode::FAILURE);
+        let code = |parts: &[Part]| format!("{:?}", exit_code(parts));
+        assert_ne!(code(&[part(Health::Answers)]), failure);
+        assert_eq!(code(&[part(Health::Answers), part(Health::NotReady)]), failure);
+    }
 
     #[test]
     fn only_own_servers_are_asked_in_their_protocol() {

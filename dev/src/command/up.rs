@@ -71,6 +71,14 @@ impl Session {
         }
     }
 
+    /// Set by Ctrl-C from now on.
+    pub fn stop_flag(&self) -> Result<Arc<AtomicBool>> {
+        match self {
+            Self::Ours(running) => Ok(running.stop.clone()),
+            Self::Theirs(_) => stop_flag(),
+        }
+    }
+
     pub fn addresses(&self) -> &Addresses {
         match self {
             Self::Ours(running) => running.stack.addresses(),
@@ -185,6 +193,10 @@ fn detach(workspace: &Workspace) -> Result<ExitCode> {
         bail!("`cargo dev up` failed:\n{text}");
     };
     print_table(&state.addresses, workspace);
+    let replaced = state.addresses.replaced();
+    if !replaced.is_empty() {
+        println!("\n{}", replaced.join("\n"));
+    }
     println!("\nruns in the background (pid {}); `cargo dev down` stops it", state.up.pid);
     Ok(ExitCode::SUCCESS)
 }

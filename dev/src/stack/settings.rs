@@ -52,8 +52,8 @@ impl Ports {
     pub(super) fn settle(self) -> Result<Self> {
         let settle = |name: &str, wished: u16| -> Result<u16> {
             let port = ports::prefer(wished)?;
-            if wished != 0 && port != wished {
-                eprintln!("port {wished} is taken; {name} gets {port}");
+            if let Some(line) = replacement(name, wished, port) {
+                eprintln!("{line}");
             }
             Ok(port)
         };
@@ -67,6 +67,12 @@ impl Ports {
             worker: settle("the worker", self.worker)?,
         })
     }
+}
+
+/// What to tell about a port that is not the wished one.
+fn replacement(name: &str, wished: u16, port: u16) -> Option<String> {
+    let replaced = wished != 0 && port != wished;
+    replaced.then(|| format!("port {wished} is taken; {name} gets {port}"))
 }
 
 /// Servers that somebody else runs.
@@ -125,6 +131,29 @@ impl Addresses {
             fulfilment: local(ports.fulfilment),
             worker: local(ports.worker),
         })
+    }
+
+    /// What to tell about the ports that are not the well-known ones. Servers that somebody else
+    /// runs have the port that they have.
+    #[must_use]
+    pub fn replaced(&self) -> Vec<String> {
+        let own =
+            |address: &str| address.rsplit_once("127.0.0.1:")?.1.split('/').next()?.parse().ok();
+        let wished = Ports::PREFERRED;
+        let ui = self.ui.as_deref().unwrap_or_default();
+        let temporal = if ui.is_empty() { "" } else { &self.temporal };
+        [
+            ("the HTTP API", wished.http, self.http.as_str()),
+            ("Temporal", wished.temporal, temporal),
+            ("the Web UI", wished.ui, ui),
+            ("PostgreSQL", wished.postgres, &self.database),
+            ("the sandbox", wished.sandbox, &self.sandbox),
+            ("fulfilment", wished.fulfilment, &self.fulfilment),
+            ("the worker", wished.worker, &self.worker),
+        ]
+        .into_iter()
+        .filter_map(|(name, wished, address)| replacement(name, wished, own(address)?))
+        .collect()
     }
 
     /// The page of one workflow in the Web UI.
@@ -225,6 +254,10 @@ impl Setting<'_> {
             .env("ONCEPAY_LISTEN", authority(&self.addresses.http))
             .env("ONCEPAY_DATABASE_URL", database)
             .env("ONCEPAY_OPERATORS", self.keys.operators_setting());
+        let program = match &self.addresses.ui {
+            Some(ui) => program.env("ONCEPAY_WEB_UI_URL", ui),
+            None => program,
+        };
         Ok(self.with_temporal(program))
     }
 
@@ -263,6 +296,21 @@ mod tests {
         );
         assert_eq!(role_url("postgres://h", "r", "d").unwrap(), "postgres://r@h/d");
         assert!(role_url("h:5432", "r", "d").is_err());
+    }
+
+    #[test]
+    fn whoever_starts_in_the_background_hears_which_ports_were_replaced() {
+        let ports = Ports { http: 21_001, ..Ports::PREFERRED };
+        let addresses = Addresses::new(ports, &External::default()).unwrap();
+        assert_eq!(addresses.replaced(), ["port 8080 is taken; the HTTP API gets 21001"]);
+        let usual = Addresses::new(Ports::PREFERRED, &External::default()).unwrap();
+        assert_eq!(usual.replaced(), Vec::<String>::new());
+        let external = External {
+            database_admin_url: None,
+            temporal_address: Some("127.0.0.1:9999".to_owned()),
+        };
+        let other = Addresses::new(Ports::PREFERRED, &external).unwrap();
+        assert_eq!(other.replaced(), Vec::<String>::new(), "it is not ours");
     }
 
     #[test]
