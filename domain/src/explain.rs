@@ -4,6 +4,8 @@
 //! [`explain`] only reads facts. It grants nothing: whoever acts is judged again by the
 //! transaction that the act needs.
 
+mod words;
+
 use crate::ids::{PaymentId, ReviewId};
 use crate::order::OrderState;
 use crate::payment::{Effect, FailureClass, PaymentState, ReviewReason};
@@ -342,68 +344,6 @@ fn may_not(rule: Rule, why: impl Into<String>) -> Answer {
 
 fn may_not_until(rule: Rule, why: impl Into<String>, until: Option<UnixMillis>) -> Answer {
     Answer::MayNot { rule, why: why.into(), until }
-}
-
-impl Act {
-    pub const ALL: [Self; 7] = [
-        Self::Resume,
-        Self::DecideReview,
-        Self::AskToClose,
-        Self::ChargeAgain,
-        Self::CloseAsFailed,
-        Self::PayWithAnotherIntent,
-        Self::HandOverGoods,
-    ];
-
-    /// The word for programs.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Resume => "resume",
-            Self::DecideReview => "decide_review",
-            Self::AskToClose => "ask_to_close",
-            Self::ChargeAgain => "charge_again",
-            Self::CloseAsFailed => "close_as_failed",
-            Self::PayWithAnotherIntent => "pay_with_another_intent",
-            Self::HandOverGoods => "hand_over_goods",
-        }
-    }
-}
-
-impl Rule {
-    pub const ALL: [Self; 12] = [
-        Self::OneOwner,
-        Self::NoRepeatWithoutProof,
-        Self::PaidOnce,
-        Self::OneKeyOneOutcome,
-        Self::UnknownNeverFailsByTime,
-        Self::MoneyNeverDisappears,
-        Self::OneLivePaymentPerOrder,
-        Self::OrderNotPayable,
-        Self::DeclinedFinally,
-        Self::GoodsForKeptMoneyOnly,
-        Self::GoodsOnce,
-        Self::NothingToDecide,
-    ];
-
-    /// The word that programs and the runbook cite.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::OneOwner => "one_owner",
-            Self::NoRepeatWithoutProof => "no_repeat_without_proof",
-            Self::PaidOnce => "paid_once",
-            Self::OneKeyOneOutcome => "one_key_one_outcome",
-            Self::UnknownNeverFailsByTime => "unknown_never_fails_by_time",
-            Self::MoneyNeverDisappears => "money_never_disappears",
-            Self::OneLivePaymentPerOrder => "one_live_payment_per_order",
-            Self::OrderNotPayable => "order_not_payable",
-            Self::DeclinedFinally => "declined_finally",
-            Self::GoodsForKeptMoneyOnly => "goods_for_kept_money_only",
-            Self::GoodsOnce => "goods_once",
-            Self::NothingToDecide => "nothing_to_decide",
-        }
-    }
 }
 
 #[cfg(test)]
