@@ -10,6 +10,7 @@ mod resources;
 mod serve;
 mod settings;
 mod temporal;
+mod web_ui;
 
 use clap::Parser;
 use settings::{Cli, Command};
@@ -20,7 +21,7 @@ async fn main() -> ExitCode {
     // A second installation is refused; the first one, of the same library, is in place then.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     match run(Cli::parse().command).await {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("oncepay: {error:#}");
             ExitCode::FAILURE
@@ -28,13 +29,18 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(command: Command) -> anyhow::Result<()> {
+async fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
+        // The one command whose exit status says more than whether it worked.
+        Command::Pay(args) => return cli::pay::run(&args).await,
         Command::Serve(args) => serve::run(args.read()?).await,
-        Command::Pay(args) => cli::pay::run(&args).await,
         Command::Status(args) => cli::status::run(&args).await,
+        Command::Explain(args) => cli::explain::run(&args).await,
+        Command::Trace(args) => cli::trace::run(&args).await,
+        Command::Resume(args) => cli::resume::run(&args).await,
         Command::Review(command) => cli::review::run(command).await,
         Command::Migrate(args) => cli::migrate::run(&args).await,
         Command::Catalog(command) => cli::catalog::run(&command).await,
     }
+    .map(|()| ExitCode::SUCCESS)
 }

@@ -27,12 +27,13 @@ pub(crate) async fn run(settings: ServeSettings) -> anyhow::Result<()> {
     if settings.operators.is_empty() {
         tracing::warn!("ONCEPAY_OPERATORS is not set: nobody can decide a review here");
     }
-    let app = Arc::new(App::new(
+    let app = App::new(
         store,
         Temporal::connect(settings.temporal),
         settings.operators,
         settings.decision_key,
-    ));
+    );
+    let app = Arc::new(app.with_web_ui(settings.web_ui));
     let listener = TcpListener::bind(settings.listen)
         .await
         .with_context(|| format!("ONCEPAY_LISTEN: listening on {}", settings.listen))?;

@@ -3,6 +3,7 @@
 //! not repeated where it may be a secret.
 
 use crate::operators::Operators;
+use crate::web_ui::WebUi;
 use anyhow::{Context, bail};
 use clap::{Args, Parser, Subcommand};
 use domain::audit::MIN_DECISION_KEY_LEN;
@@ -31,6 +32,12 @@ pub(crate) enum Command {
     Pay(crate::cli::pay::PayArgs),
     /// Show a payment (`pay_…`), an order (`ord_…`) or a review (`rev_…`).
     Status(crate::cli::status::StatusArgs),
+    /// Say why a payment is where it is, what it waits for, and what you may do about it.
+    Explain(crate::cli::explain::ExplainArgs),
+    /// Show everything that happened to an order.
+    Trace(crate::cli::trace::TraceArgs),
+    /// Wake the workflows of payments, or start them where none is open. Safe to repeat.
+    Resume(crate::cli::resume::ResumeArgs),
     /// List, show and decide reviews.
     #[command(subcommand)]
     Review(crate::cli::review::ReviewCommand),
@@ -85,6 +92,29 @@ pub(crate) struct ApiArgs {
     pub json: bool,
 }
 
+/// Who asks, for the commands that only an operator may use.
+#[derive(Debug, Args)]
+pub(crate) struct OperatorArgs {
+    /// Your operator's token.
+    #[arg(long, env = "ONCEPAY_OPERATOR_TOKEN", hide_env_values = true)]
+    token: Option<SecretString>,
+    /// A file that holds your operator's token.
+    #[arg(long, env = "ONCEPAY_OPERATOR_TOKEN_FILE")]
+    token_file: Option<PathBuf>,
+}
+
+impl OperatorArgs {
+    /// The token, from the setting or its file.
+    ///
+    /// # Errors
+    /// A message that names the setting.
+    pub(crate) fn read(&self) -> anyhow::Result<SecretString> {
+        let file = self.token_file.as_deref();
+        let token = secret("ONCEPAY_OPERATOR_TOKEN", self.token.as_ref(), file)?;
+        token.context("ONCEPAY_OPERATOR_TOKEN or --token is required")
+    }
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ServeArgs {
     /// Address and port to answer HTTP on.
@@ -128,6 +158,13 @@ pub(crate) struct ServeArgs {
     /// A file that holds the list of operators.
     #[arg(long, env = "ONCEPAY_OPERATORS_FILE")]
     operators_file: Option<PathBuf>,
+    /// Address of the Temporal Web UI, for links to a payment's workflow.
+    #[arg(
+        long,
+        env = "ONCEPAY_WEB_UI_URL",
+        value_parser = |text: &str| http_url("ONCEPAY_WEB_UI_URL", text)
+    )]
+    web_ui_url: Option<Url>,
     /// Which log lines are written: a level, or `target=level` pairs.
     #[arg(long, env = "ONCEPAY_LOG", default_value = "info",
         value_parser = |text: &str| log_filter(text).map(|_| text.to_owned()))]
@@ -151,6 +188,7 @@ pub(crate) struct ServeSettings {
     pub temporal: TemporalSettings,
     pub decision_key: SecretSlice<u8>,
     pub operators: Operators,
+    pub web_ui: Option<WebUi>,
     pub log: String,
 }
 
@@ -169,7 +207,9 @@ impl ServeArgs {
         let operators =
             secret("ONCEPAY_OPERATORS", self.operators.as_ref(), self.operators_file.as_deref())?;
         let operators = operators.map(|list| Operators::parse(list.expose_secret())).transpose();
+        let namespace = self.temporal_namespace.clone();
         Ok(ServeSettings {
+            web_ui: self.web_ui_url.map(|address| WebUi { address, namespace }),
             listen: self.listen,
             database_url: self.database.read()?,
             database_connections: self.database_connections,
@@ -277,6 +317,7 @@ mod tests {
             ("--temporal-address=localhost:7233", "ONCEPAY_TEMPORAL_ADDRESS"),
             ("--temporal-namespace=", "ONCEPAY_TEMPORAL_NAMESPACE"),
             ("--task-queue= ", "ONCEPAY_TASK_QUEUE"),
+            ("--web-ui-url=localhost:8233", "ONCEPAY_WEB_UI_URL"),
             ("--log=a=b=c", "ONCEPAY_LOG"),
             ("--operators=alice", "ONCEPAY_OPERATORS"),
             ("--operators=alice:short", "ONCEPAY_OPERATORS"),

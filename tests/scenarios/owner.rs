@@ -2,19 +2,22 @@
 //! type of ours stands between.
 
 use crate::support::SETTLED;
+use std::time::Duration;
 use temporalio_common::protos::temporal::api::common::v1::{Payload, Payloads, WorkflowExecution};
 use temporalio_common::protos::temporal::api::update::v1::{Input, Meta, Request, WaitPolicy};
 use temporalio_common::protos::temporal::api::workflowservice::v1::{
-    DescribeWorkflowExecutionRequest, DescribeWorkflowExecutionResponse,
-    RequestCancelWorkflowExecutionRequest, ResetWorkflowExecutionRequest,
-    SignalWorkflowExecutionRequest, TerminateWorkflowExecutionRequest,
-    UpdateWorkflowExecutionRequest,
+    DeleteWorkflowExecutionRequest, DescribeWorkflowExecutionRequest,
+    DescribeWorkflowExecutionResponse, RequestCancelWorkflowExecutionRequest,
+    ResetWorkflowExecutionRequest, SignalWorkflowExecutionRequest,
+    TerminateWorkflowExecutionRequest, UpdateWorkflowExecutionRequest,
 };
 use tests::World;
 use tests::wait::until;
 
 /// The end of the first workflow task: started, scheduled, started, completed.
 const FIRST_TASK_ENDED: i64 = 4;
+/// How long Temporal may take to delete a workflow: it first brings its records up to date.
+const DELETED: Duration = Duration::from_secs(90);
 /// The stage of an update that has an outcome.
 const COMPLETED: i32 = 3;
 
@@ -71,6 +74,27 @@ pub async fn reset(world: &World, workflow_id: &str) {
     let mut service = world.client.connection().workflow_service();
     let done = service.reset_workflow_execution(tonic::Request::new(request)).await;
     done.expect("Temporal resets");
+}
+
+/// Deletes a workflow with its history, and waits until Temporal knows it no more.
+pub async fn delete(world: &World, workflow_id: &str) {
+    let request = DeleteWorkflowExecutionRequest {
+        namespace: namespace(),
+        workflow_execution: Some(execution(workflow_id)),
+    };
+    let mut service = world.client.connection().workflow_service();
+    let done = service.delete_workflow_execution(tonic::Request::new(request)).await;
+    done.expect("Temporal deletes");
+    until(&format!("{workflow_id} is gone"), DELETED, || async {
+        let request = DescribeWorkflowExecutionRequest {
+            namespace: namespace(),
+            execution: Some(execution(workflow_id)),
+        };
+        let mut service = world.client.connection().workflow_service();
+        let answer = service.describe_workflow_execution(tonic::Request::new(request)).await;
+        answer.is_err_and(|status| status.code() == tonic::Code::NotFound).then_some(())
+    })
+    .await;
 }
 
 pub async fn signal(world: &World, workflow_id: &str, name: &str, texts: &[&str]) {

@@ -6,6 +6,7 @@
 
 use super::body::{Fields, JsonObject, must_be};
 use super::headers::{self, IDEMPOTENCY_KEY};
+use super::operator::operator_of;
 use super::problem::{ApiError, Code};
 use super::show_review::{self, not_found};
 use super::{Answer, App};
@@ -43,8 +44,7 @@ pub(super) async fn handle(
     headers: HeaderMap,
     JsonObject(body): JsonObject,
 ) -> Result<Answer, ApiError> {
-    let operator = headers::bearer(&headers).and_then(|token| app.operators.authenticate(token));
-    let operator = operator.ok_or_else(unauthenticated)?.to_owned();
+    let operator = operator_of(&app, &headers)?;
     let decision = DecisionId::parse(headers::idempotency_key(&headers)?).map_err(|error| {
         ApiError::invalid(IDEMPOTENCY_KEY, format!("{IDEMPOTENCY_KEY} {}", must_be(&error)))
     })?;
@@ -81,10 +81,6 @@ pub(super) async fn handle(
     let (record, shown) = show(&app, &intent, Some(view.into()), &review).await?;
     same_decision(record.as_ref(), &message)?;
     Ok(shown)
-}
-
-fn unauthenticated() -> ApiError {
-    ApiError::new(Code::Unauthenticated, "send an operator's token: Authorization: Bearer TOKEN")
 }
 
 fn read(body: &Map<String, Value>) -> Result<Told, ApiError> {

@@ -7,23 +7,28 @@ mod body;
 mod create_order;
 mod create_payment_intent;
 mod decide_review;
+mod explain_payment_intent;
 mod headers;
 mod healthz;
 mod json;
 mod list_reviews;
+mod operator;
 mod problem;
 mod readyz;
 mod request;
+mod resume_payment_intent;
 mod show_order;
 mod show_payment_intent;
 mod show_review;
+mod trace_order;
 
 use crate::operators::Operators;
 use crate::temporal::Temporal;
+use crate::web_ui::WebUi;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::response::{IntoResponse, Json, Response};
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use problem::{ApiError, Code};
 use secrecy::SecretSlice;
@@ -38,6 +43,8 @@ pub(crate) struct App {
     pub temporal: Temporal,
     pub operators: Operators,
     pub decision_key: SecretSlice<u8>,
+    /// Where people look at workflows, if that is known.
+    pub web_ui: Option<WebUi>,
     draining: AtomicBool,
 }
 
@@ -49,7 +56,13 @@ impl App {
         operators: Operators,
         decision_key: SecretSlice<u8>,
     ) -> Self {
-        Self { store, temporal, operators, decision_key, draining: AtomicBool::new(false) }
+        let draining = AtomicBool::new(false);
+        Self { store, temporal, operators, decision_key, web_ui: None, draining }
+    }
+
+    #[must_use]
+    pub(crate) fn with_web_ui(self, web_ui: Option<WebUi>) -> Self {
+        Self { web_ui, ..self }
     }
 
     /// From now on the process says that it is not ready.
@@ -69,8 +82,11 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/readyz", get(readyz::handle))
         .route("/v1/orders", post(create_order::handle))
         .route("/v1/orders/{id}", get(show_order::handle))
+        .route("/v1/orders/{id}/trace", get(trace_order::handle))
         .route("/v1/payment_intents", post(create_payment_intent::handle))
         .route("/v1/payment_intents/{id}", get(show_payment_intent::handle))
+        .route("/v1/payment_intents/{id}/explain", get(explain_payment_intent::handle))
+        .route("/v1/payment_intents/{id}/resume", post(resume_payment_intent::handle))
         .route("/v1/reviews", get(list_reviews::handle))
         .route("/v1/reviews/{id}", get(show_review::handle))
         .route("/v1/reviews/{id}/decisions", post(decide_review::handle))
@@ -121,7 +137,10 @@ impl IntoResponse for Answer {
         if let Some(Ok(location)) = self.location.map(HeaderValue::try_from) {
             headers.insert(header::LOCATION, location);
         }
-        (self.status, headers, Json(self.body)).into_response()
+        let json = HeaderValue::from_static("application/json");
+        headers.insert(header::CONTENT_TYPE, json);
+        // The newline is for whoever reads the answer in a terminal.
+        (self.status, headers, format!("{}\n", self.body)).into_response()
     }
 }
 

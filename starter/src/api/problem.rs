@@ -192,7 +192,7 @@ impl ApiError {
     /// Writes the problem document into the answer that carries this error. Its other headers,
     /// such as `Allow`, stay.
     pub(super) fn render(&self, id: &RequestId, mut response: Response) -> Response {
-        *response.body_mut() = Body::from(self.to_json(id).to_string());
+        *response.body_mut() = Body::from(format!("{}\n", self.to_json(id)));
         let headers = response.headers_mut();
         headers.remove(header::CONTENT_LENGTH);
         let json = HeaderValue::from_static("application/problem+json");

@@ -17,6 +17,6 @@ pub(super) async fn handle(
     Ok(Answer::ok(resources::order::render(&order)))
 }
 
-fn not_found() -> ApiError {
+pub(super) fn not_found() -> ApiError {
     ApiError::new(Code::OrderNotFound, "there is no order with this id")
 }

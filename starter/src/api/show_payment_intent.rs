@@ -27,12 +27,12 @@ pub(super) async fn handle(
 }
 
 /// PostgreSQL has no row: the run is about to make it, or the database came back older.
-fn without_row(found: Found) -> Answer {
+pub(super) fn without_row(found: Found) -> Answer {
     let known = if found.running { None } else { found.view.map(Known::from) };
     Answer::ok(render(&found.intent, &known.unwrap_or_else(Known::accepted)))
 }
 
-fn not_found() -> ApiError {
+pub(super) fn not_found() -> ApiError {
     ApiError::new(Code::PaymentNotFound, "there is no payment with this id")
 }
 

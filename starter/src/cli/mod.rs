@@ -3,10 +3,14 @@
 
 pub(crate) mod catalog;
 mod client;
+pub(crate) mod explain;
 pub(crate) mod migrate;
 pub(crate) mod pay;
+pub(crate) mod resume;
 pub(crate) mod review;
+mod span;
 pub(crate) mod status;
+pub(crate) mod trace;
 
 use comfy_table::{Table, presets};
 use serde_json::Value;

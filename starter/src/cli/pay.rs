@@ -6,8 +6,17 @@ use crate::settings::ApiArgs;
 use clap::Args;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
+use std::process::ExitCode;
+
+/// The exit status once the payer is not charged and never will be under this key.
+const NOT_CHARGED: u8 = 3;
+/// The exit status while nobody knows, or a person must look.
+const NOT_KNOWN: u8 = 4;
+const EXIT_STATUS: &str = "Exit status: 0 paid; 3 declined or not charged; 4 not known yet, or a \
+    person must look; 1 the request failed (the same command may be repeated); 2 wrong usage.";
 
 #[derive(Debug, Args)]
+#[command(after_help = EXIT_STATUS)]
 pub(crate) struct PayArgs {
     #[command(flatten)]
     api: ApiArgs,
@@ -39,7 +48,7 @@ pub(crate) struct PayArgs {
 
 /// # Errors
 /// The API's problem as a sentence.
-pub(crate) async fn run(args: &PayArgs) -> anyhow::Result<()> {
+pub(crate) async fn run(args: &PayArgs) -> anyhow::Result<ExitCode> {
     let body = json!({
         "merchant": args.merchant,
         "order": args.order,
@@ -56,7 +65,17 @@ pub(crate) async fn run(args: &PayArgs) -> anyhow::Result<()> {
     } else {
         println!("{}", line(answer.status, &answer.body));
     }
-    Ok(())
+    Ok(ExitCode::from(exit_status(&answer.body)))
+}
+
+/// Money that the order does not need is no success: somebody must give it back.
+fn exit_status(payment: &Value) -> u8 {
+    let text = |name: &str| payment[name].as_str();
+    match (text("state"), text("effect")) {
+        (Some("Succeeded"), _) | (Some("Persisted"), Some("Applied")) => 0,
+        (Some("Failed" | "Closed"), _) => NOT_CHARGED,
+        _ => NOT_KNOWN,
+    }
 }
 
 /// A payment in one line.
@@ -73,6 +92,24 @@ fn line(status: StatusCode, payment: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::resources::payment::render;
+    use crate::resources::payment::tests::{intent, view};
+    use domain::state_page;
+
+    #[test]
+    fn a_script_reads_from_the_exit_status_whether_it_may_deliver_or_ask_again() {
+        for (name, state) in state_page::states() {
+            let status = exit_status(&render(&intent(), &view(state.clone()).into()));
+            let wanted = match state.name() {
+                "Succeeded" | "Persisted" => 0,
+                "Failed" | "Closed" => NOT_CHARGED,
+                _ => NOT_KNOWN,
+            };
+            assert_eq!(status, wanted, "{name}");
+        }
+        let surplus = json!({ "state": "Persisted", "effect": "Surplus" });
+        assert_eq!(exit_status(&surplus), NOT_KNOWN);
+    }
 
     #[test]
     fn a_payment_that_is_not_finished_says_how_to_ask_again() {

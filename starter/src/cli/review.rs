@@ -1,20 +1,19 @@
 //! `oncepay review`: what waits for a person, and a person's decision.
 
 use super::client::{Client, Post};
-use super::{cell, money, print_json, status, table};
-use crate::settings::{ApiArgs, secret};
-use anyhow::{Context, bail};
+use super::{cell, money, print_json, span, status, table};
+use crate::settings::{ApiArgs, OperatorArgs};
+use anyhow::bail;
+use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand};
-use domain::ReviewId;
 use domain::ids::derive;
+use domain::{OrderId, PaymentId, ReviewId};
 use reqwest::StatusCode;
-use secrecy::SecretString;
 use serde_json::{Value, json};
-use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ReviewCommand {
-    /// List the open reviews, oldest first.
+    /// List the open reviews, oldest first, or those that you ask for.
     List(ListArgs),
     /// Show one review.
     Show(ShowArgs),
@@ -26,6 +25,15 @@ pub(crate) enum ReviewCommand {
 pub(crate) struct ListArgs {
     #[command(flatten)]
     api: ApiArgs,
+    /// Where the reviews stand.
+    #[arg(long, default_value = "open", value_parser = ["open", "decided", "overtaken"])]
+    state: String,
+    /// Only those of this payment.
+    #[arg(long, value_parser = |text: &str| PaymentId::parse(text))]
+    payment: Option<PaymentId>,
+    /// Only those of this order.
+    #[arg(long, value_parser = |text: &str| OrderId::parse(text))]
+    order: Option<OrderId>,
 }
 
 #[derive(Debug, Args)]
@@ -61,12 +69,8 @@ pub(crate) struct DecideArgs {
     /// The decision's own id; made of its content if absent, so that a repetition is the same.
     #[arg(long)]
     decision_id: Option<String>,
-    /// Your operator's token.
-    #[arg(long, env = "ONCEPAY_OPERATOR_TOKEN", hide_env_values = true)]
-    token: Option<SecretString>,
-    /// A file that holds your operator's token.
-    #[arg(long, env = "ONCEPAY_OPERATOR_TOKEN_FILE")]
-    token_file: Option<PathBuf>,
+    #[command(flatten)]
+    operator: OperatorArgs,
 }
 
 /// # Errors
@@ -80,31 +84,50 @@ pub(crate) async fn run(command: ReviewCommand) -> anyhow::Result<()> {
 }
 
 async fn list(args: &ListArgs) -> anyhow::Result<()> {
-    let reviews = Client::new(&args.api)?.get("/v1/reviews").await?;
+    let reviews = Client::new(&args.api)?.get(&list_path(args)).await?;
     if args.api.json {
         print_json(&reviews);
         return Ok(());
     }
     let data = reviews["data"].as_array().map(Vec::as_slice).unwrap_or_default();
     if data.is_empty() {
-        println!("No review is open.");
+        println!("No review is {}.", args.state);
         return Ok(());
     }
-    let row = |review: &Value| {
-        vec![
-            cell(&review["id"]),
-            cell(&review["reason"]),
-            cell(&review["payment"]),
-            money(&review["amount"], &review["currency"]),
-            cell(&review["opened_at"]),
-        ]
-    };
-    let head = ["review", "reason", "payment", "amount", "opened at"];
-    println!("{}", table(&head, data.iter().map(row)));
+    let now = Utc::now();
+    let head = ["review", "reason", "payment", "amount", "age", "reminder", "decided by"];
+    println!("{}", table(&head, data.iter().map(|review| list_row(review, now))));
     if reviews["has_more"] == json!(true) {
-        println!("There are more; these are the oldest.");
+        let which = if args.state == "open" { "oldest" } else { "newest" };
+        println!("There are more; these are the {which}.");
     }
     Ok(())
+}
+
+fn list_path(args: &ListArgs) -> String {
+    let mut path = format!("/v1/reviews?state={}", args.state);
+    if let Some(payment) = &args.payment {
+        path = format!("{path}&payment={payment}");
+    }
+    if let Some(order) = &args.order {
+        path = format!("{path}&order={order}");
+    }
+    path
+}
+
+/// How old it is, and how long until somebody is reminded of it.
+fn list_row(review: &Value, now: DateTime<Utc>) -> Vec<String> {
+    let open = review["ended_at"].is_null();
+    let reminder = if open { span::ahead(&review["remind_at"], now) } else { "-".to_owned() };
+    vec![
+        cell(&review["id"]),
+        cell(&review["reason"]),
+        cell(&review["payment"]),
+        money(&review["amount"], &review["currency"]),
+        span::age(&review["opened_at"], now),
+        reminder,
+        cell(&review["decided_by"]),
+    ]
 }
 
 async fn show(args: &ShowArgs) -> anyhow::Result<()> {
@@ -118,8 +141,7 @@ async fn show(args: &ShowArgs) -> anyhow::Result<()> {
 }
 
 async fn decide(args: &DecideArgs) -> anyhow::Result<()> {
-    let token = secret("ONCEPAY_OPERATOR_TOKEN", args.token.as_ref(), args.token_file.as_deref())?;
-    let token = token.context("ONCEPAY_OPERATOR_TOKEN or --token is required to decide")?;
+    let token = args.operator.read()?;
     let client = Client::new(&args.api)?;
     let review_path = path(&args.id)?;
     let review = client.get(&review_path).await?;
@@ -188,6 +210,29 @@ mod tests {
 
     fn review() -> Value {
         json!({ "version": 1, "amount": 1999, "currency": "CNY" })
+    }
+
+    #[test]
+    fn a_list_says_how_old_a_review_is_and_when_somebody_is_reminded() {
+        let mut review = json!({
+            "id": "rev_x", "reason": "outcome_unknown", "payment": "pay_x", "amount": 1999,
+            "currency": "CNY", "opened_at": "2026-12-01T00:00:00Z",
+            "remind_at": "2026-12-01T04:00:00Z", "ended_at": null, "decided_by": null,
+        });
+        let now = span::instant(&json!("2026-12-01T03:30:00Z")).expect("a time");
+        assert_eq!(list_row(&review, now)[4..], ["3 h 30 min", "in 30 min", "-"]);
+        review["ended_at"] = json!("2026-12-01T01:00:00Z");
+        assert_eq!(list_row(&review, now)[5], "-");
+    }
+
+    #[test]
+    fn a_list_asks_for_what_is_wanted() {
+        let order = format!("ord_{}", "a".repeat(26));
+        let list = ["oncepay", "review", "list", "--state=decided", "--order", &order];
+        let cli = Cli::try_parse_from(list).expect("valid");
+        let Command::Review(ReviewCommand::List(args)) = cli.command else { panic!("a list") };
+        assert_eq!(list_path(&args), format!("/v1/reviews?state=decided&order={order}"));
+        assert!(Cli::try_parse_from(["oncepay", "review", "list", "--state=Open"]).is_err());
     }
 
     #[test]

@@ -41,13 +41,27 @@ fn path(id: &str) -> anyhow::Result<String> {
     Ok(format!("/v1/{folder}/{id}"))
 }
 
+/// For programs only.
+const NOISE: [&str; 2] = ["object", "version"];
+
 /// Every simple field in a table of two columns; amounts with their currency.
 pub(super) fn print(resource: &Value) {
+    println!("{}", table(&["field", "value"], rows(resource)));
+}
+
+fn rows(resource: &Value) -> Vec<Vec<String>> {
     let currency = &resource["currency"];
     let amounts = ["amount", "goods_total", "discount", "freight"];
-    let rows = resource.as_object().into_iter().flatten().filter_map(|(name, value)| {
+    let fields = resource.as_object().into_iter().flatten();
+    let row = |(name, value): (&String, &Value)| {
         let text = match value {
             Value::Null => return None,
+            _ if NOISE.contains(&name.as_str()) => return None,
+            Value::Object(object) if object.contains_key("transaction") => format!(
+                "{} under {}",
+                money(&value["amount"], &value["currency"]),
+                cell(&value["transaction"])
+            ),
             value if amounts.contains(&name.as_str()) => money(value, currency),
             Value::Object(object) if object.contains_key("amount") => {
                 money(&value["amount"], &value["currency"])
@@ -56,8 +70,8 @@ pub(super) fn print(resource: &Value) {
             value => cell(value),
         };
         Some(vec![name.clone(), text])
-    });
-    println!("{}", table(&["field", "value"], rows));
+    };
+    fields.filter_map(row).collect()
 }
 
 /// A line of an order or one of its payments.
@@ -72,6 +86,19 @@ fn summary(entry: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_table_shows_what_a_person_reads() {
+        let review = json!({
+            "object": "review", "version": 1, "amount": 1999, "currency": "CNY", "choice": null,
+            "money": { "transaction": "sbx_1", "amount": 1, "currency": "CNY" },
+        });
+        let rows = rows(&review);
+        let names: Vec<_> = rows.iter().map(|row| row[0].as_str()).collect();
+        assert_eq!(names, ["amount", "currency", "money"]);
+        assert_eq!(rows[2][1], "CNY 0.01 under sbx_1");
+    }
 
     #[test]
     fn an_id_leads_to_its_resource() {

@@ -23,9 +23,22 @@ pub(crate) fn render(review: &ReviewRecord) -> Value {
         "channel": review.channel,
         "account": review.account,
         "reference": review.reference,
+        "money": money(review),
         "opened_at": rfc3339(review.opened_at),
+        "remind_at": rfc3339(review.remind_at),
         "ended_at": review.ended_at.map(rfc3339),
         "choice": review.choice,
         "decided_by": review.decided_by,
+        "decision_reason": review.decision_reason,
     })
+}
+
+/// The movement of money that the review is about.
+fn money(review: &ReviewRecord) -> Option<Value> {
+    let transaction = review.money_transaction.as_ref()?;
+    Some(json!({
+        "transaction": transaction,
+        "amount": review.money_amount,
+        "currency": review.money_currency,
+    }))
 }

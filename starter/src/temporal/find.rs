@@ -18,6 +18,7 @@ use temporalio_common::protos::temporal::api::workflowservice::v1::{
     GetWorkflowExecutionHistoryRequest, GetWorkflowExecutionHistoryResponse,
 };
 use workflows::payment::PaymentWorkflow;
+use workflows::payment::messages::Waiting;
 
 /// Most runs of one payment that are looked at.
 const MAX_RUNS: usize = 20;
@@ -98,6 +99,15 @@ impl Temporal {
             }
             Err(_elapsed) => None,
         }
+    }
+
+    /// What a run waits for now, in its own words; `None` where no worker answers in time.
+    pub(crate) async fn waiting(&self, run: &Run) -> Option<Waiting> {
+        let client = self.client("asking a run what it waits for").ok()?;
+        let handle = self.handle(client, run);
+        let options = WorkflowQueryOptions::builder().rpc_options(rpc()).build();
+        let call = handle.query(PaymentWorkflow::waiting, (), options);
+        tokio::time::timeout(QUERY_LIMIT, call).await.ok()?.ok()
     }
 
     /// Looks a payment up by its id: the run that is open, else the newest that recorded it.
