@@ -107,6 +107,13 @@ fn the_readme_is_short_and_names_both_commands() {
 }
 
 #[test]
+fn the_runbook_is_short_and_tells_every_rule() {
+    let repository = Repository::get();
+    let text = repository.text(pages::RUNBOOK).expect("the runbook is there");
+    report(&pages::runbook(pages::RUNBOOK, text));
+}
+
+#[test]
 fn docker_compose_runs_everything_with_settings_that_are_read() {
     const FILE: &str = "docker-compose.yml";
     let repository = Repository::get();
@@ -120,6 +127,7 @@ fn docker_compose_runs_everything_with_settings_that_are_read() {
     let mut findings = pages::missing_services(FILE, text);
     findings.extend(pages::missing_attributes(FILE, text, &dev::temporal::SEARCH_ATTRIBUTES));
     findings.extend(pages::unknown_settings(FILE, text, &code));
+    findings.extend(pages::allowed_actions(FILE, text));
     report(&findings);
 }
 

@@ -24,6 +24,12 @@ const SERVICES: [&str; 11] = [
     "worker",
 ];
 
+/// Settings of temporalio/ui.
+const SWITCHED_OFF: [&str; 2] =
+    ["TEMPORAL_BATCH_ACTIONS_DISABLED", "TEMPORAL_WORKFLOW_TERMINATE_DISABLED"];
+pub const RUNBOOK: &str = "docs/RUNBOOK.md";
+const MAX_RUNBOOK: usize = 200;
+
 /// The first line in which a generated page differs from what generates it.
 pub fn stale_page(path: &str, committed: &str, fresh: &str) -> Vec<Finding> {
     if committed == fresh {
@@ -51,6 +57,16 @@ pub fn readme(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
+pub fn runbook(path: &str, text: &str) -> Vec<Finding> {
+    let mut findings = untold_rules(path, text);
+    let lines = text.lines().count();
+    if lines > MAX_RUNBOOK {
+        let what = format!("{lines} lines of {MAX_RUNBOOK}; nobody reads more at night");
+        findings.push(Finding::new(path, MAX_RUNBOOK + 1, what));
+    }
+    findings
+}
+
 pub fn missing_services(path: &str, text: &str) -> Vec<Finding> {
     let is_there =
         |service: &&str| text.lines().any(|line| line.trim_end() == format!("  {service}:"));
@@ -65,6 +81,21 @@ pub fn missing_attributes(path: &str, text: &str, wanted: &[(&str, &str)]) -> Ve
     let missing = wanted.iter().filter(|attribute| !told(attribute));
     let what = |(name, kind): &(&str, &str)| format!("create `--name {name} --type {kind}`");
     missing.map(|attribute| Finding::new(path, 1, what(attribute))).collect()
+}
+
+/// Actions that would end or change many payments at once stay off in the Web UI.
+pub fn allowed_actions(path: &str, text: &str) -> Vec<Finding> {
+    let is_off = |name: &&str| text.contains(&format!("{name}: \"true\""));
+    let missing = SWITCHED_OFF.iter().filter(|name| !is_off(name));
+    let what = |name: &&str| format!("set `{name}: \"true\"` for the Web UI");
+    missing.map(|name| Finding::new(path, 1, what(name))).collect()
+}
+
+/// Every rule that an explanation cites is told to operators.
+pub fn untold_rules(path: &str, text: &str) -> Vec<Finding> {
+    let words = domain::explain::Rule::ALL.map(domain::explain::Rule::as_str);
+    let missing = words.iter().filter(|word| !text.contains(&format!("| `{word}` |")));
+    missing.map(|word| Finding::new(path, 1, format!("tell the rule `{word}`"))).collect()
 }
 
 /// Every setting of our programs is one that a program reads; `code` is the code of all of them.
@@ -99,6 +130,24 @@ mod tests {
         assert_eq!(readme("README.md", &good), []);
         assert_eq!(readme("README.md", COMMANDS[0]).len(), 1);
         assert_eq!(readme("README.md", &format!("{good}{}", "x\n".repeat(149))).len(), 1);
+    }
+
+    #[test]
+    fn a_rule_that_operators_are_not_told_is_found() {
+        let rules = domain::explain::Rule::ALL.map(|rule| format!("| `{}` | x |", rule.as_str()));
+        assert_eq!(runbook("r.md", &rules.join("\n")), []);
+        let findings = runbook("r.md", &rules[1..].join("\n"));
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        let long = format!("{}{}", rules.join("\n"), "\n".repeat(MAX_RUNBOOK));
+        assert_eq!(runbook("r.md", &long).len(), 1);
+    }
+
+    #[test]
+    fn a_web_ui_that_may_end_many_payments_is_found() {
+        let off: String = SWITCHED_OFF.map(|name| format!("      {name}: \"true\"\n")).concat();
+        assert_eq!(allowed_actions("d.yml", &off), []);
+        let on = off.replacen("true", "false", 1);
+        assert_eq!(allowed_actions("d.yml", &on).len(), 1);
     }
 
     #[test]
