@@ -32,19 +32,12 @@ impl Keys {
             return serde_json::from_str(&text)
                 .with_context(|| format!("read {} (remove it to get new keys)", path.display()));
         }
-        let operators = OPERATORS.iter().map(|name| Ok(((*name).to_owned(), random_hex(16)?)));
+        let operators = OPERATORS.iter().map(|name| Ok(((*name).to_owned(), random_hex(32)?)));
         let operators = operators.collect::<Result<_>>()?;
         let keys = Self { decision_key: random_hex(32)?, operators };
         paths::write_atomically(path, &serde_json::to_vec_pretty(&keys)?)?;
         fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
         Ok(keys)
-    }
-
-    /// `alice:token,bob:token`, as the starter wants it.
-    #[must_use]
-    pub fn operators_setting(&self) -> String {
-        let pairs = self.operators.iter().map(|(name, token)| format!("{name}:{token}"));
-        pairs.collect::<Vec<_>>().join(",")
     }
 }
 

@@ -81,6 +81,10 @@ impl Stack {
         options.go_on()?;
         setting.migrate().run(STEP_LIMIT).context("create and migrate the database")?;
         setting.import_catalog().run(STEP_LIMIT).context("import the demonstration's catalog")?;
+        for (name, token) in &keys.operators {
+            let added = setting.add_operator(name, token).run(STEP_LIMIT);
+            added.with_context(|| format!("add the operator {name}"))?;
+        }
         let programs = [
             (setting.sandbox(), format!("{}/healthz", addresses.sandbox), ports.sandbox),
             (setting.worker()?, format!("{}/readyz", addresses.worker), ports.worker),

@@ -11,6 +11,8 @@ use std::fmt;
 pub const MAX_MERCHANT_LEN: usize = 40;
 /// Longest idempotency key.
 pub const MAX_KEY_LEN: usize = 200;
+/// Longest name of an operator.
+pub const MAX_OPERATOR_LEN: usize = 40;
 /// Longest id or token that is not ours: a channel's transaction, an account, a payment method.
 pub const MAX_FOREIGN_ID_LEN: usize = 64;
 /// Characters of a derived id: 26 × 5 bits = 130 bits of a SHA-256.
@@ -44,6 +46,13 @@ macro_rules! id {
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = IdError;
+            fn from_str(text: &str) -> Result<Self, IdError> {
+                Self::parse(text)
             }
         }
 
@@ -123,6 +132,12 @@ id!(
 id!(
     /// A person's decision, named by who asks for it; the same id is the same decision.
     DecisionId, "decision_id", "1 to 64 printable ASCII characters", is_foreign
+);
+id!(
+    /// A person who decides.
+    OperatorName, "operator", "1 to 40 characters of a-z, 0-9, ., _ and -",
+    |text| (1..=MAX_OPERATOR_LEN).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b))
 );
 id!(
     /// A merchant's name for one product.

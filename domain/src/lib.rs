@@ -20,6 +20,7 @@ pub mod explain;
 pub mod ids;
 pub mod intent;
 pub mod money;
+pub mod operator;
 pub mod order;
 pub mod payment;
 pub mod permit;
@@ -34,7 +35,7 @@ pub use channel::{
 };
 pub use ids::{
     ChannelAccount, ChannelReference, ChannelTransactionId, ClaimToken, DecisionId, EventId,
-    IdempotencyKey, MerchantId, OrderId, PaymentId, PaymentMethod, ReviewId, Sku,
+    IdempotencyKey, MerchantId, OperatorName, OrderId, PaymentId, PaymentMethod, ReviewId, Sku,
 };
 pub use intent::{IntentError, IntentField, PaymentIntent};
 pub use money::{Currency, Money, MoneyError};

@@ -5,7 +5,6 @@
 
 mod api;
 mod cli;
-mod operators;
 mod resources;
 mod serve;
 mod settings;
@@ -40,6 +39,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Resume(args) => cli::resume::run(&args).await,
         Command::Review(command) => cli::review::run(command).await,
         Command::Migrate(args) => cli::migrate::run(&args).await,
+        Command::Operator(command) => cli::operator::run(&command).await,
         Command::Catalog(command) => cli::catalog::run(&command).await,
     }
     .map(|()| ExitCode::SUCCESS)

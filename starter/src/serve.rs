@@ -24,15 +24,7 @@ pub(crate) async fn run(settings: ServeSettings) -> anyhow::Result<()> {
     let store =
         Store::connect_lazy(settings.database_url.expose_secret(), settings.database_connections)
             .context("ONCEPAY_DATABASE_URL")?;
-    if settings.operators.is_empty() {
-        tracing::warn!("ONCEPAY_OPERATORS is not set: nobody can decide a review here");
-    }
-    let app = App::new(
-        store,
-        Temporal::connect(settings.temporal),
-        settings.operators,
-        settings.decision_key,
-    );
+    let app = App::new(store, Temporal::connect(settings.temporal), settings.decision_key);
     let app = Arc::new(app.with_web_ui(settings.web_ui));
     let listener = TcpListener::bind(settings.listen)
         .await

@@ -2,7 +2,6 @@
 //! later. A bad value stops the start with a message that names the setting; the value itself is
 //! not repeated where it may be a secret.
 
-use crate::operators::Operators;
 use crate::web_ui::WebUi;
 use anyhow::{Context, bail};
 use clap::{Args, Parser, Subcommand};
@@ -43,6 +42,9 @@ pub(crate) enum Command {
     Review(crate::cli::review::ReviewCommand),
     /// Bring the database's schema up to date.
     Migrate(crate::cli::migrate::MigrateArgs),
+    /// Who may decide reviews.
+    #[command(subcommand)]
+    Operator(crate::cli::operator::OperatorCommand),
     /// Merchants and what they sell.
     #[command(subcommand)]
     Catalog(crate::cli::catalog::CatalogCommand),
@@ -152,12 +154,6 @@ pub(crate) struct ServeArgs {
     /// A file that holds the key for decision stamps.
     #[arg(long, env = "ONCEPAY_DECISION_KEY_FILE")]
     decision_key_file: Option<PathBuf>,
-    /// Who may decide reviews: `alice:TOKEN,bob:TOKEN`, tokens of at least 16 characters.
-    #[arg(long, env = "ONCEPAY_OPERATORS", hide_env_values = true)]
-    operators: Option<SecretString>,
-    /// A file that holds the list of operators.
-    #[arg(long, env = "ONCEPAY_OPERATORS_FILE")]
-    operators_file: Option<PathBuf>,
     /// Address of the Temporal Web UI, for links to a payment's workflow.
     #[arg(
         long,
@@ -187,7 +183,6 @@ pub(crate) struct ServeSettings {
     pub database_connections: u32,
     pub temporal: TemporalSettings,
     pub decision_key: SecretSlice<u8>,
-    pub operators: Operators,
     pub web_ui: Option<WebUi>,
     pub log: String,
 }
@@ -204,9 +199,6 @@ impl ServeArgs {
             self.decision_key_file.as_deref(),
         )?;
         let key = key.context("ONCEPAY_DECISION_KEY or ONCEPAY_DECISION_KEY_FILE is required")?;
-        let operators =
-            secret("ONCEPAY_OPERATORS", self.operators.as_ref(), self.operators_file.as_deref())?;
-        let operators = operators.map(|list| Operators::parse(list.expose_secret())).transpose();
         let namespace = self.temporal_namespace.clone();
         Ok(ServeSettings {
             web_ui: self.web_ui_url.map(|address| WebUi { address, namespace }),
@@ -219,7 +211,6 @@ impl ServeArgs {
                 task_queue: self.task_queue,
             },
             decision_key: decision_key(&key)?,
-            operators: operators.context("ONCEPAY_OPERATORS")?.unwrap_or_default(),
             log: self.log,
         })
     }
@@ -319,9 +310,6 @@ mod tests {
             ("--task-queue= ", "ONCEPAY_TASK_QUEUE"),
             ("--web-ui-url=localhost:8233", "ONCEPAY_WEB_UI_URL"),
             ("--log=a=b=c", "ONCEPAY_LOG"),
-            ("--operators=alice", "ONCEPAY_OPERATORS"),
-            ("--operators=alice:short", "ONCEPAY_OPERATORS"),
-            ("--operators-file=/does/not/exist", "ONCEPAY_OPERATORS_FILE"),
             ("--decision-key-file=/does/not/exist", "ONCEPAY_DECISION_KEY"),
             ("--database-url-file=/does/not/exist", "ONCEPAY_DATABASE_URL"),
         ];
@@ -342,16 +330,13 @@ mod tests {
 
     #[test]
     fn no_secret_is_ever_printed() {
-        let operators = format!("--operators=alice:{TOKEN}");
-        let settings = serve(&[GOOD[0], GOOD[1], &operators]).expect("good");
+        let key = format!("--decision-key={TOKEN}{TOKEN}");
+        let settings = serve(&[GOOD[0], &key]).expect("good");
         let printed = format!("{settings:?}");
         assert!(!printed.contains(TOKEN), "{printed}");
         assert!(!printed.contains("oncepay_api@"), "{printed}");
         let bad = format!("--decision-key=zz{TOKEN}");
         let error = serve(&[GOOD[0], &bad]).expect_err("refused");
-        assert!(!error.contains(TOKEN), "{error}");
-        let bad = format!("--operators=alice{TOKEN}");
-        let error = serve(&[GOOD[0], GOOD[1], &bad]).expect_err("refused");
         assert!(!error.contains(TOKEN), "{error}");
     }
 }

@@ -13,6 +13,7 @@ pub mod fulfilment;
 mod locks;
 pub mod migrate;
 mod news;
+pub mod operators;
 pub mod orders;
 pub mod payments;
 pub mod reads;

@@ -26,6 +26,7 @@ mod money_that_does_not_fit;
 mod news_under_the_wrong_order;
 mod nonsense_for_a_waiting_payment;
 mod open_after_a_lost_answer;
+mod operator_who_may_decide_no_more;
 mod order_busy_then_free;
 mod owner;
 mod owner_does_not_read_its_row;

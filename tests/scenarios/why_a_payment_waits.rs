@@ -138,10 +138,10 @@ async fn while_the_database_is_stopped_its_workflow_tells() {
     assert!(text(&told, "workflow_says").starts_with("Paid."), "{told}");
     assert_eq!(rule(&told, "charge_again"), Some("paid_once"));
     assert_eq!(told["last_event"], Value::Null);
-    // It can be woken all the same; there is nothing to read it from but Temporal.
+    // Who may wake it is known to PostgreSQL alone.
     let resume = format!("{path}/{payment}/resume");
     let woken = world.api.post_as(&resume, "r1", &json!({}), Some(ALICE)).await;
-    assert_eq!(woken.status, 202, "{}", woken.body);
+    assert_eq!(woken.status, 503, "{}", woken.body);
     let postgres = world.postgres.as_mut().expect("a PostgreSQL of its own");
     tokio::task::block_in_place(|| postgres.restart()).expect("PostgreSQL starts");
     order_in(&world, &order_id, "Fulfilled").await;

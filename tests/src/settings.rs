@@ -2,10 +2,13 @@
 
 use serde_json::{Value, json};
 
-/// The key that proves decisions, and the operators, in every world.
+/// The key that proves decisions, in every world.
 pub const DECISION_KEY: &str = "746573742d6465636973696f6e2d6b65792d3031";
-pub const OPERATORS: &str = "alice:alice-token-0123456789,bob:bob-token-0123456789ab";
 pub const ALICE: &str = "alice-token-0123456789";
+pub const BOB: &str = "bob-token-0123456789ab";
+pub const CAROL: &str = "carol-token-0123456789";
+/// The people who decide, in every world, with their tokens.
+pub const OPERATORS: [(&str, &str); 3] = [("alice", ALICE), ("bob", BOB), ("carol", CAROL)];
 /// A secret that must never be seen anywhere but where it is set.
 pub const SECRET: &str = "5eec8e7000112233445566778899aabbccddeeff00112233445566778899aabb";
 

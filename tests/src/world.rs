@@ -10,12 +10,14 @@ use dev::ports::free_port;
 use dev::postgres::Postgres;
 use dev::process::{Child, Program};
 use dev::temporal::{TemporalServer, TestServer};
-use domain::{Currency, MerchantId, Money, Sku};
+use domain::operator::TokenDigest;
+use domain::{Currency, MerchantId, Money, OperatorName, Sku};
 use sqlx::PgPool;
 use std::path::PathBuf;
 use std::time::Duration;
 use store::Store;
 use store::catalog::{Merchant, Product};
+use store::operators::KnownName;
 use temporalio_client::{
     Client, ClientOptions, Connection, ConnectionOptions, WorkflowStartOptions,
 };
@@ -203,7 +205,6 @@ impl World {
             .env("ONCEPAY_TEMPORAL_ADDRESS", self.temporal_url())
             .env("ONCEPAY_TASK_QUEUE", &self.task_queue)
             .env("ONCEPAY_DECISION_KEY", DECISION_KEY)
-            .env("ONCEPAY_OPERATORS", OPERATORS)
             .spawn()?;
         let ready = format!("http://127.0.0.1:{}/readyz", self.api.port());
         starter.wait_until(START_LIMIT, || dev::http::is_ok(&ready))?;
@@ -275,6 +276,10 @@ async fn load_catalog(owner_url: &str, merchant: &str) -> Result<()> {
         stock: STOCK,
     };
     store.load_catalog(&[shop], &[tea], &[]).await?;
+    for (name, token) in OPERATORS {
+        let (name, token) = (OperatorName::parse(name)?, TokenDigest::of(token)?);
+        store.add_operator(&name, &token, KnownName::Refuse).await?;
+    }
     store.close().await;
     Ok(())
 }

@@ -252,8 +252,7 @@ impl Setting<'_> {
             .program("starter", &self.binaries.oncepay)
             .arg("serve")
             .env("ONCEPAY_LISTEN", authority(&self.addresses.http))
-            .env("ONCEPAY_DATABASE_URL", database)
-            .env("ONCEPAY_OPERATORS", self.keys.operators_setting());
+            .env("ONCEPAY_DATABASE_URL", database);
         let program = match &self.addresses.ui {
             Some(ui) => program.env("ONCEPAY_WEB_UI_URL", ui),
             None => program,
@@ -265,6 +264,14 @@ impl Setting<'_> {
         self.program("migrate", &self.binaries.oncepay)
             .args(["migrate", "--admin-url", &self.addresses.database_admin])
             .args(["--database", DATABASE])
+    }
+
+    /// With the token of the keys, whatever token the name had before.
+    pub(super) fn add_operator(&self, name: &str, token: &str) -> Program {
+        self.program("operator", &self.binaries.oncepay)
+            .args(["operator", "add", name, "--replace"])
+            .env("ONCEPAY_DATABASE_URL", &self.addresses.database)
+            .env("ONCEPAY_NEW_OPERATOR_TOKEN", token)
     }
 
     pub(super) fn import_catalog(&self) -> Program {

@@ -44,7 +44,7 @@ pub(super) async fn handle(
     headers: HeaderMap,
     JsonObject(body): JsonObject,
 ) -> Result<Answer, ApiError> {
-    let operator = operator_of(&app, &headers)?;
+    let operator = operator_of(&app, &headers).await?.to_string();
     let decision = DecisionId::parse(headers::idempotency_key(&headers)?).map_err(|error| {
         ApiError::invalid(IDEMPOTENCY_KEY, format!("{IDEMPOTENCY_KEY} {}", must_be(&error)))
     })?;

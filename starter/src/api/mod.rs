@@ -22,7 +22,6 @@ mod show_payment_intent;
 mod show_review;
 mod trace_order;
 
-use crate::operators::Operators;
 use crate::temporal::Temporal;
 use crate::web_ui::WebUi;
 use axum::Router;
@@ -41,7 +40,6 @@ use store::Store;
 pub(crate) struct App {
     pub store: Store,
     pub temporal: Temporal,
-    pub operators: Operators,
     pub decision_key: SecretSlice<u8>,
     /// Where people look at workflows, if that is known.
     pub web_ui: Option<WebUi>,
@@ -50,14 +48,9 @@ pub(crate) struct App {
 
 impl App {
     #[must_use]
-    pub(crate) fn new(
-        store: Store,
-        temporal: Temporal,
-        operators: Operators,
-        decision_key: SecretSlice<u8>,
-    ) -> Self {
+    pub(crate) fn new(store: Store, temporal: Temporal, decision_key: SecretSlice<u8>) -> Self {
         let draining = AtomicBool::new(false);
-        Self { store, temporal, operators, decision_key, web_ui: None, draining }
+        Self { store, temporal, decision_key, web_ui: None, draining }
     }
 
     #[must_use]

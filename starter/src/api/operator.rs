@@ -1,18 +1,21 @@
-//! Who asks: the one place in which a token becomes an operator's name.
+//! Whose token a request brings. Who asks is proved here and nowhere else.
 
 use super::App;
-use super::headers;
+use super::headers::bearer;
 use super::problem::{ApiError, Code};
 use axum::http::HeaderMap;
+use domain::operator::{OperatorName, TokenDigest};
 
 /// The operator whose token the request brings.
 ///
 /// # Errors
-/// 401 without a token, or with one that is nobody's.
-pub(super) fn operator_of(app: &App, headers: &HeaderMap) -> Result<String, ApiError> {
-    let operator = headers::bearer(headers).and_then(|token| app.operators.authenticate(token));
-    operator.map(str::to_owned).ok_or_else(|| {
-        let detail = "send an operator's token: Authorization: Bearer TOKEN";
-        ApiError::new(Code::Unauthenticated, detail)
-    })
+/// 401 where there is none, and 503 while PostgreSQL, which knows them, is away.
+pub(super) async fn operator_of(app: &App, headers: &HeaderMap) -> Result<OperatorName, ApiError> {
+    let token = bearer(headers).and_then(|token| TokenDigest::of(token).ok());
+    let token = token.ok_or_else(unauthenticated)?;
+    app.store.operator_of(&token).await?.ok_or_else(unauthenticated)
+}
+
+fn unauthenticated() -> ApiError {
+    ApiError::new(Code::Unauthenticated, "send an operator's token: Authorization: Bearer TOKEN")
 }

@@ -1,10 +1,11 @@
-//! The commands that ask the API, and the two that prepare the database. Tables for people, the
+//! The commands that ask the API, and those that prepare the database. Tables for people, the
 //! API's own JSON for programs.
 
 pub(crate) mod catalog;
 mod client;
 pub(crate) mod explain;
 pub(crate) mod migrate;
+pub(crate) mod operator;
 pub(crate) mod pay;
 pub(crate) mod resume;
 pub(crate) mod review;

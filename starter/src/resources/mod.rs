@@ -11,6 +11,6 @@ pub(crate) mod trace;
 use chrono::{DateTime, SecondsFormat, Utc};
 
 /// RFC 3339 in UTC with milliseconds.
-fn rfc3339(at: DateTime<Utc>) -> String {
+pub(crate) fn rfc3339(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }

@@ -13,7 +13,6 @@ pub(crate) use decide::Decision;
 pub(crate) use find::Found;
 pub(crate) use result::Outcome;
 pub(crate) use start::Started;
-pub(crate) use wake::Review;
 
 use crate::settings::TemporalSettings;
 use domain::PaymentIntent;

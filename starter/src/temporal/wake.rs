@@ -10,13 +10,6 @@ use temporalio_client::errors::WorkflowStartError;
 use temporalio_client::{WorkflowIdConflictPolicy, WorkflowIdReusePolicy, WorkflowStartOptions};
 use workflows::payment::PaymentWorkflow;
 
-/// Whether a payment has an open review, for those who search by it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Review {
-    None,
-    Open,
-}
-
 impl Temporal {
     /// Sends `wake` to the payment's workflow, which is started where none is open. Who asked for
     /// it stays in the run's history.
@@ -28,7 +21,6 @@ impl Temporal {
     pub(crate) async fn wake(
         &self,
         intent: &PaymentIntent,
-        review: Review,
         operator: &str,
     ) -> Result<(), TemporalError> {
         let doing = "waking a payment's workflow";
@@ -38,7 +30,7 @@ impl Temporal {
             .id_reuse_policy(WorkflowIdReusePolicy::AllowDuplicate)
             .id_conflict_policy(WorkflowIdConflictPolicy::UseExisting)
             .memo(memo(intent))
-            .search_attributes(search_attributes(intent, review == Review::Open))
+            .search_attributes(search_attributes(intent))
             .static_summary(summary(intent))
             .rpc_options(rpc())
             .build();
