@@ -4,15 +4,15 @@ use crate::charge::{millis, wall_clock};
 use crate::{PaymentActivities, failure, lookup};
 use domain::audit::StampedDecision;
 use domain::channel::CloseAnswer;
-use domain::{Actor, Choice, ConfirmedMoney, Exchange, Operation, PaymentEvent};
+use domain::{Actor, ChoiceKind, ConfirmedMoney, Exchange, Operation, PaymentEvent, Proof, WhyNot};
 use std::time::Instant;
-use store::decisions::{Decided, Decision};
+use store::decisions::{Decided, Decision, Reach};
 use store::exchanges::NotFound;
 use store::settle_payment::Confirmation;
 use temporalio_sdk::activities::ActivityError;
-use workflows::payment::messages::{DecideInput, DecideOutput, code};
+use workflows::payment::messages::{DecideInput, DecideOutput, DecideReview, code};
 
-/// Decides a review.
+/// Decides a review, or proposes how it is decided.
 ///
 /// Twice is safe: the decision's id is unique, and the second finds it done.
 pub(crate) async fn decide_review(
@@ -20,24 +20,9 @@ pub(crate) async fn decide_review(
     input: &DecideInput,
 ) -> Result<DecideOutput, ActivityError> {
     let told = &input.decision;
-    let stamped = StampedDecision {
-        decision: &told.decision,
-        review: &told.review,
-        review_version: told.review_version,
-        operator: &told.operator,
-        choice: &told.choice,
-        reason: &told.reason,
+    let Some(proof) = proof(activities, told) else {
+        return Ok(forbidden(WhyNot::Unauthenticated));
     };
-    if !stamped.verify(&told.stamp, &activities.settings.decision_key) {
-        let why = "who decides is not proved; decide through the API or the command line";
-        return Ok(refused("unauthenticated_decision", why));
-    }
-    if matches!(told.choice, Choice::ConfirmNotPaid { .. })
-        && is_open_as_seen(activities, input).await?
-        && let Some(refusal) = close_first(activities, input).await?
-    {
-        return Ok(refusal);
-    }
     let payment = input.intent.payment_id();
     let decision = Decision {
         id: &told.decision,
@@ -48,35 +33,68 @@ pub(crate) async fn decide_review(
         choice: &told.choice,
         reason: &told.reason,
         operator: &told.operator,
+        proof,
+        four_eyes: &activities.settings.four_eyes,
     };
-    let decided = activities.store.decide(&decision).await;
-    Ok(match decided.map_err(|error| failure::store(&payment, &error))? {
-        Decided::Done(view) => DecideOutput::Done { view },
-        Decided::Overtaken { view, review_state, review_version } => {
-            DecideOutput::Overtaken { view, review_state, review_version }
+    // The channel is asked to close nothing for a decision that will not count.
+    let closes = told.choice.kind() == ChoiceKind::ConfirmNotPaid;
+    let reach = if closes { Reach::Propose } else { Reach::Decide };
+    let mut decided = decide(activities, &decision, reach).await?;
+    if matches!(decided, Decided::MayTakeEffect) {
+        if let Some(refusal) = close_first(activities, input).await? {
+            return Ok(refusal);
         }
-        Decided::NotAChoice { why, .. } => refused("not_a_choice", why),
+        decided = decide(activities, &decision, Reach::Decide).await?;
+    }
+    Ok(match decided {
+        Decided::Done(view) => DecideOutput::Done { view },
+        Decided::Proposed(view) => DecideOutput::Proposed { view, by: told.operator.clone() },
+        Decided::Overtaken { view, review_state, review_version, changed } => {
+            DecideOutput::Overtaken { view, review_state, review_version, changed }
+        }
+        Decided::Refused(why) => forbidden(why),
         Decided::IdTaken => {
-            refused(code::IDEMPOTENCY_CONFLICT, "the key was used for another review's decision")
+            refused(code::IDEMPOTENCY_CONFLICT, "the key was used for another decision")
         }
         Decided::NoSuchReview => refused("review_not_found", "there is no such review"),
+        Decided::MayTakeEffect => {
+            let message = "a decision that was let to take effect did not".to_owned();
+            return Err(failure::again("decision_undecided", message));
+        }
     })
 }
 
-/// Whether the review is still the one that the person saw. One that moved on is not acted upon:
-/// the channel is not asked to close anything for a decision that will not count.
-async fn is_open_as_seen(
+async fn decide(
     activities: &PaymentActivities,
-    input: &DecideInput,
-) -> Result<bool, ActivityError> {
-    let payment = input.intent.payment_id();
-    let reviews = activities.store.read_reviews(Some(&input.decision.review)).await;
-    let reviews = reviews.map_err(|error| failure::store(&payment, &error))?;
-    Ok(reviews.iter().any(|review| {
-        review.payment == payment.as_str()
-            && review.state == "Open"
-            && review.version == input.decision.review_version
-    }))
+    decision: &Decision<'_>,
+    reach: Reach,
+) -> Result<Decided, ActivityError> {
+    let decided = activities.store.decide(decision, reach).await;
+    decided.map_err(|error| failure::store(decision.payment, &error))
+}
+
+/// Whether the operator's name was proved where the decision was stamped. A stamp that does not
+/// hold is worse than none: `None`.
+fn proof(activities: &PaymentActivities, told: &DecideReview) -> Option<Proof> {
+    let Some(stamp) = &told.stamp else { return Some(Proof::Unproved) };
+    let stamped = StampedDecision {
+        decision: &told.decision,
+        review: &told.review,
+        review_version: told.review_version,
+        operator: &told.operator,
+        choice: &told.choice,
+        reason: &told.reason,
+    };
+    stamped.verify(stamp, &activities.settings.decision_key).then_some(Proof::Proved)
+}
+
+/// A rule about people has its own code; any other says that this is no choice here.
+fn forbidden(why: WhyNot) -> DecideOutput {
+    let code = match why {
+        WhyNot::OwnPayment | WhyNot::Unauthenticated => why.as_str(),
+        _ => "not_a_choice",
+    };
+    refused(code, &why.to_string())
 }
 
 /// Before a person may say "not paid", the channel makes it so: the reference is closed there, and

@@ -28,6 +28,7 @@ use workflows::payment::messages::{
 pub mod limits {
     pub use domain::audit::MIN_DECISION_KEY_LEN;
     pub use domain::recovery::MAX_RUNGS;
+    pub use domain::review::FourEyes;
 }
 
 /// What a payment's activities work with.
@@ -45,6 +46,8 @@ pub struct Settings {
     pub awaiting_payer_ms: Vec<u64>,
     /// Shared with the API: proves who decided.
     pub decision_key: Vec<u8>,
+    /// Above which amounts two people must decide the same.
+    pub four_eyes: limits::FourEyes,
 }
 
 #[activities]

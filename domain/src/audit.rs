@@ -1,7 +1,8 @@
 //! Who did it, and what a person may decide.
 
-use crate::ids::{ChannelTransactionId, DecisionId, ReviewId};
+use crate::ids::{ChannelTransactionId, DecisionId, OperatorName, ReviewId};
 use crate::money::Money;
+use crate::review::ChoiceKind;
 use aws_lc_rs::hmac;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +27,8 @@ pub enum Actor {
     Channel,
     /// A person whose name was proved.
     Operator { name: String },
+    /// A person who said that this is their name.
+    Unproved { name: String },
 }
 
 impl Actor {
@@ -39,6 +42,7 @@ impl Actor {
             Self::Workflow => "workflow".to_owned(),
             Self::Channel => "channel".to_owned(),
             Self::Operator { name } => format!("operator:{name}"),
+            Self::Unproved { name } => format!("unproved:{name}"),
         }
     }
 }
@@ -94,14 +98,35 @@ pub enum Choice {
     ConfirmPaid { transaction: ChannelTransactionId, money: Money, evidence: Evidence },
     /// No money moved and none will.
     ConfirmNotPaid { evidence: Evidence },
+    /// Send the same request once more, although the one before may have been executed. `risk` is
+    /// why the person takes that upon themselves.
+    ResubmitSameKey { risk: Evidence },
 }
 
 impl Choice {
     #[must_use]
-    pub fn as_str(&self) -> &'static str {
+    pub fn kind(&self) -> ChoiceKind {
         match self {
-            Self::ConfirmPaid { .. } => "confirm_paid",
-            Self::ConfirmNotPaid { .. } => "confirm_not_paid",
+            Self::ConfirmPaid { .. } => ChoiceKind::ConfirmPaid,
+            Self::ConfirmNotPaid { .. } => ChoiceKind::ConfirmNotPaid,
+            Self::ResubmitSameKey { .. } => ChoiceKind::ResubmitSameKey,
+        }
+    }
+
+    #[must_use]
+    pub fn as_str(&self) -> &'static str {
+        self.kind().as_str()
+    }
+
+    /// Whether another person chose the same. What each saw and why may differ.
+    #[must_use]
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::ConfirmPaid { transaction, money, .. },
+                Self::ConfirmPaid { transaction: their_transaction, money: their_money, .. },
+            ) => transaction == their_transaction && money == their_money,
+            (one, other) => one.kind() == other.kind(),
         }
     }
 }
@@ -118,7 +143,7 @@ pub struct StampedDecision<'a> {
     pub decision: &'a DecisionId,
     pub review: &'a ReviewId,
     pub review_version: i64,
-    pub operator: &'a str,
+    pub operator: &'a OperatorName,
     pub choice: &'a Choice,
     pub reason: &'a Evidence,
 }
@@ -132,7 +157,9 @@ impl StampedDecision<'_> {
                 money.currency().code(),
                 evidence.as_str(),
             ),
-            Choice::ConfirmNotPaid { evidence } => ("", String::new(), "", evidence.as_str()),
+            Choice::ConfirmNotPaid { evidence: said } | Choice::ResubmitSameKey { risk: said } => {
+                ("", String::new(), "", said.as_str())
+            }
         };
         let version = self.review_version.to_string();
         [
@@ -140,7 +167,7 @@ impl StampedDecision<'_> {
             self.decision.as_str(),
             self.review.as_str(),
             &version,
-            self.operator,
+            self.operator.as_str(),
             self.choice.as_str(),
             transaction,
             &amount,
@@ -185,6 +212,14 @@ mod tests {
     use crate::ids::EventId;
     use crate::money::Currency;
 
+    fn operator(name: &str) -> OperatorName {
+        OperatorName::parse(name).expect("valid")
+    }
+
+    fn evidence_of(text: &str) -> Choice {
+        Choice::ConfirmNotPaid { evidence: Evidence::parse(text).expect("valid") }
+    }
+
     #[test]
     fn a_stamp_covers_every_part_of_the_decision() {
         let review = ReviewId::of(&EventId::of(&["e"]));
@@ -194,11 +229,12 @@ mod tests {
         let transaction = ChannelTransactionId::parse("sbx_1").expect("valid");
         let evidence = Evidence::parse("line 4").expect("valid");
         let choice = Choice::ConfirmPaid { transaction, money, evidence };
+        let (alice, bob) = (operator("alice"), operator("bob"));
         let told = StampedDecision {
             decision: &decision,
             review: &review,
             review_version: 1,
-            operator: "alice",
+            operator: &alice,
             choice: &choice,
             reason: &reason,
         };
@@ -206,8 +242,7 @@ mod tests {
         assert!(told.verify(&stamp, b"0123456789abcdef"));
         assert!(!told.verify(&stamp, b"0123456789abcdeg"));
         assert!(
-            !StampedDecision { operator: "bob", ..told.clone() }
-                .verify(&stamp, b"0123456789abcdef")
+            !StampedDecision { operator: &bob, ..told.clone() }.verify(&stamp, b"0123456789abcdef")
         );
         assert!(
             !StampedDecision { review_version: 2, ..told.clone() }
@@ -217,6 +252,15 @@ mod tests {
         assert!(
             !StampedDecision { choice: &other, ..told.clone() }.verify(&stamp, b"0123456789abcdef")
         );
+        let risk = |text| Choice::ResubmitSameKey { risk: Evidence::parse(text).expect("valid") };
+        let (one, other, same_words) = (risk("a"), risk("b"), evidence_of("a"));
+        let resubmit = StampedDecision { choice: &one, ..told.clone() };
+        let stamp_of_one = resubmit.stamp(b"0123456789abcdef");
+        assert!(resubmit.verify(&stamp_of_one, b"0123456789abcdef"));
+        for choice in [&other, &same_words] {
+            let told = StampedDecision { choice, ..told.clone() };
+            assert!(!told.verify(&stamp_of_one, b"0123456789abcdef"), "{choice:?}");
+        }
         for broken in ["", "zz", &"0".repeat(64), &"é".repeat(32)] {
             assert!(!told.verify(&DecisionStamp(broken.to_owned()), b"0123456789abcdef"));
         }

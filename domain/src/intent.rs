@@ -2,7 +2,7 @@
 
 use crate::channel::ChannelKind;
 use crate::ids::{
-    ChannelAccount, ChannelReference, IdempotencyKey, MerchantId, OrderId, PaymentId,
+    ChannelAccount, ChannelReference, IdempotencyKey, MerchantId, OperatorName, OrderId, PaymentId,
     PaymentMethod, derive,
 };
 use crate::money::{Currency, MAX_MINOR_UNITS, Money};
@@ -20,6 +20,10 @@ pub struct PaymentIntent {
     pub channel: ChannelKind,
     pub account: ChannelAccount,
     pub payment_method: PaymentMethod,
+    /// The operator who started it, where one did: they may not decide about it. It is not part of
+    /// what is asked for, so it is in no fingerprint and differs from nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_by: Option<OperatorName>,
 }
 
 /// A field of an intent, by the name that it has in JSON.
@@ -34,6 +38,7 @@ pub enum IntentField {
     Channel,
     Account,
     PaymentMethod,
+    StartedBy,
 }
 
 impl IntentField {
@@ -48,10 +53,12 @@ impl IntentField {
             Self::Channel => "channel",
             Self::Account => "account",
             Self::PaymentMethod => "payment_method",
+            Self::StartedBy => "started_by",
         }
     }
 }
 
+/// The fields that make an intent what it is.
 const FIELDS: [IntentField; 8] = [
     IntentField::Merchant,
     IntentField::Key,
@@ -93,13 +100,15 @@ impl IntentError {
 impl PaymentIntent {
     /// Reads the documented JSON form, the input of a payment workflow:
     /// `{"merchant","key","order","amount","currency","channel","account","payment_method"}`, with
-    /// `amount` a positive integer of minor units.
+    /// `amount` a positive integer of minor units; `started_by` may be there.
     ///
     /// # Errors
     /// [`IntentError`], naming the first field that is wrong.
     pub fn from_json(value: &Value) -> Result<Self, IntentError> {
         let object = value.as_object().ok_or(IntentError::NotAnObject)?;
-        let known = |name: &str| FIELDS.iter().any(|field| field.as_str() == name);
+        let started_by = IntentField::StartedBy;
+        let known =
+            |name: &str| FIELDS.iter().chain([&started_by]).any(|field| field.as_str() == name);
         if let Some(name) = object.keys().find(|name| !known(name)) {
             return Err(IntentError::UnknownField { name: name.chars().take(40).collect() });
         }
@@ -131,13 +140,17 @@ impl PaymentIntent {
             IntentField::PaymentMethod,
             PaymentMethod::parse(text(IntentField::PaymentMethod)?),
         )?;
-        Ok(Self { merchant, key, order, money, channel, account, payment_method })
+        let started_by = match object.get(started_by.as_str()) {
+            None => None,
+            Some(_) => Some(parsed(started_by, OperatorName::parse(text(started_by)?))?),
+        };
+        Ok(Self { merchant, key, order, money, channel, account, payment_method, started_by })
     }
 
     /// The same form that [`Self::from_json`] reads.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        serde_json::json!({
+        let mut json = serde_json::json!({
             "merchant": self.merchant,
             "key": self.key,
             "order": self.order,
@@ -146,7 +159,11 @@ impl PaymentIntent {
             "channel": self.channel,
             "account": self.account,
             "payment_method": self.payment_method,
-        })
+        });
+        if let Some(name) = &self.started_by {
+            json[IntentField::StartedBy.as_str()] = Value::from(name.as_str());
+        }
+        json
     }
 
     #[must_use]
@@ -210,6 +227,22 @@ mod tests {
         let intent = PaymentIntent::from_json(&sample()).expect("valid");
         assert_eq!(intent.to_json(), sample());
         assert_eq!(PaymentIntent::from_json(&intent.to_json()), Ok(intent));
+    }
+
+    #[test]
+    fn who_started_it_is_kept_and_makes_no_other_intent() {
+        let plain = PaymentIntent::from_json(&sample()).expect("valid");
+        let mut input = sample();
+        input["started_by"] = json!("alice");
+        let intent = PaymentIntent::from_json(&input).expect("valid");
+        assert_eq!(intent.to_json(), input);
+        assert_eq!(intent.fingerprint(), plain.fingerprint());
+        assert_eq!(intent.first_difference(&plain), None);
+        for bad in [json!("Alice"), json!(null), json!(1)] {
+            input["started_by"] = bad;
+            let error = PaymentIntent::from_json(&input).expect_err("refused");
+            assert_eq!(error.field().as_deref(), Some("started_by"));
+        }
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub mod order;
 pub mod payment;
 pub mod permit;
 pub mod recovery;
+pub mod review;
 pub mod state_page;
 pub mod time;
 pub mod view;
@@ -46,5 +47,6 @@ pub use payment::{
 };
 pub use permit::{PermitFacts, PermitGround, PermitRefused, RetryPermit};
 pub use recovery::{Action, Facts, Policy, Proven};
+pub use review::{ChoiceKind, FourEyes, Proof, ReviewFacts, WhyNot};
 pub use time::UnixMillis;
 pub use view::PaymentView;

@@ -124,8 +124,12 @@ pub enum PaymentEvent {
 /// What a verified decision says about the money.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    Paid { money: ConfirmedMoney },
+    Paid {
+        money: ConfirmedMoney,
+    },
     NotPaid,
+    /// The request may be sent once more. The payment stays where it is until the next claim.
+    Resubmit,
 }
 
 /// What an event did.
@@ -315,7 +319,8 @@ fn on_review(reason: ReviewReason, event: PaymentEvent) -> Result<Step, IllegalT
         E::ClosedAtChannel if answer_was_lost => moved(PaymentState::Closed),
         E::Decided { verdict: Verdict::Paid { money } } => moved(PaymentState::Succeeded { money }),
         E::Decided { verdict: Verdict::NotPaid } => failed(FailureClass::ConfirmedNotPaid),
-        E::Declined { .. }
+        E::Decided { verdict: Verdict::Resubmit }
+        | E::Declined { .. }
         | E::NotExecuted { .. }
         | E::ClosedAtChannel
         | E::PayerAction { .. }

@@ -25,6 +25,7 @@ pub enum PermitGround {
 pub struct RetryPermit {
     ground: PermitGround,
     number: u8,
+    may_charge_twice: bool,
 }
 
 /// What the claim's transaction read under its locks.
@@ -62,22 +63,18 @@ impl RetryPermit {
             return Err(PermitRefused::UsedUp);
         }
         let ground = Self::ground_of(facts).ok_or(PermitRefused::NoGround)?;
-        Ok(Self { ground, number: facts.permits_used + 1 })
+        let number = facts.permits_used + 1;
+        let refuses = facts.capabilities.refuses_known_reference;
+        let may_charge_twice =
+            ground == PermitGround::RiskAccepted && !refuses && !facts.first_answer_comes_again();
+        Ok(Self { ground, number, may_charge_twice })
     }
 
     fn ground_of(facts: &PermitFacts) -> Option<PermitGround> {
         if facts.risk_accepted {
             return Some(PermitGround::RiskAccepted);
         }
-        // The repeat must arrive within the window, and it may be on its way for that long.
-        let arrives_before =
-            facts.now.after(facts.capabilities.call_limit + facts.capabilities.grace);
-        let within_window = facts
-            .capabilities
-            .idempotent_for
-            .zip(facts.first_sent_at)
-            .is_some_and(|(window, first)| arrives_before < first.after(window));
-        if within_window {
+        if facts.first_answer_comes_again() {
             return Some(PermitGround::ChannelIdempotent);
         }
         let proven = facts
@@ -93,10 +90,27 @@ impl RetryPermit {
         self.ground
     }
 
+    /// Whether the channel may execute this request as well as the one before: from then on the
+    /// answer to one says nothing about the other.
+    #[must_use]
+    pub fn may_charge_twice(&self) -> bool {
+        self.may_charge_twice
+    }
+
     /// 1 for the first time that a request is sent again.
     #[must_use]
     pub fn number(&self) -> u8 {
         self.number
+    }
+}
+
+impl PermitFacts {
+    /// Whether the channel is idempotent, and the repeat arrives within its window, though it may
+    /// be on its way for the call limit and the grace.
+    fn first_answer_comes_again(&self) -> bool {
+        let arrives_before = self.now.after(self.capabilities.call_limit + self.capabilities.grace);
+        let window = self.capabilities.idempotent_for.zip(self.first_sent_at);
+        window.is_some_and(|(window, first)| arrives_before < first.after(window))
     }
 }
 
@@ -163,6 +177,23 @@ pub(crate) mod tests {
         assert_eq!(permit.ground(), PermitGround::ChannelIdempotent);
         idempotent.now = UnixMillis(14_000);
         assert_eq!(RetryPermit::grant(&idempotent), Err(PermitRefused::NoGround));
+    }
+
+    #[test]
+    fn a_risk_is_one_where_the_channel_may_execute_both() {
+        let mut risky = PermitFacts { risk_accepted: true, ..facts() };
+        let twice = |facts: &PermitFacts| {
+            let permit = RetryPermit::grant(facts).expect("granted");
+            assert_eq!(permit.ground(), PermitGround::RiskAccepted);
+            permit.may_charge_twice()
+        };
+        assert!(!twice(&risky), "a known reference is refused");
+        risky.capabilities.refuses_known_reference = false;
+        assert!(twice(&risky));
+        risky.capabilities.idempotent_for = Some(Duration::from_secs(10));
+        assert!(!twice(&risky), "the first answer comes again");
+        risky.now = UnixMillis(11_000);
+        assert!(twice(&risky), "the window has passed");
     }
 
     #[test]

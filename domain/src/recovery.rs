@@ -121,6 +121,10 @@ impl PaymentView {
             PaymentState::Persisted { effect: Effect::Surplus | Effect::Late, .. }
             | PaymentState::Failed { .. }
             | PaymentState::Closed => Action::Done,
+            // The next claim uses the acceptance up, or opens the question again.
+            PaymentState::ManualReview { .. } if self.risk_accepted => {
+                Action::Charge { wait: Duration::ZERO }
+            }
             PaymentState::ManualReview { reason } => {
                 if let (Some(proven), ReviewReason::OutcomeUnknown) = (facts.proven, reason) {
                     return not_executed(proven);

@@ -51,6 +51,7 @@ pub fn events() -> Vec<(&'static str, PaymentEvent)> {
         ("LadderEnded", E::LadderEnded),
         ("Decided, paid", E::Decided { verdict: Verdict::Paid { money: money("t1") } }),
         ("Decided, not paid", E::Decided { verdict: Verdict::NotPaid }),
+        ("Decided, resubmit", E::Decided { verdict: Verdict::Resubmit }),
     ]
 }
 

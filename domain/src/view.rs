@@ -28,4 +28,7 @@ pub struct PaymentView {
     /// An open review holds the goods back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub goods_held: bool,
+    /// A person accepted the risk of sending the request once more, and nobody has yet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub risk_accepted: bool,
 }

@@ -94,9 +94,9 @@ pub(crate) struct ApiArgs {
     pub json: bool,
 }
 
-/// Who asks, for the commands that only an operator may use.
+/// Who asks, where that is an operator.
 #[derive(Debug, Args)]
-pub(crate) struct OperatorArgs {
+pub(crate) struct TokenArgs {
     /// Your operator's token.
     #[arg(long, env = "ONCEPAY_OPERATOR_TOKEN", hide_env_values = true)]
     token: Option<SecretString>,
@@ -105,15 +105,21 @@ pub(crate) struct OperatorArgs {
     token_file: Option<PathBuf>,
 }
 
-impl OperatorArgs {
+impl TokenArgs {
     /// The token, from the setting or its file.
     ///
     /// # Errors
     /// A message that names the setting.
-    pub(crate) fn read(&self) -> anyhow::Result<SecretString> {
-        let file = self.token_file.as_deref();
-        let token = secret("ONCEPAY_OPERATOR_TOKEN", self.token.as_ref(), file)?;
-        token.context("ONCEPAY_OPERATOR_TOKEN or --token is required")
+    pub(crate) fn read(&self) -> anyhow::Result<Option<SecretString>> {
+        secret("ONCEPAY_OPERATOR_TOKEN", self.token.as_ref(), self.token_file.as_deref())
+    }
+
+    /// The token, which must be there.
+    ///
+    /// # Errors
+    /// A message that names the setting.
+    pub(crate) fn require(&self) -> anyhow::Result<SecretString> {
+        self.read()?.context("ONCEPAY_OPERATOR_TOKEN or --token is required")
     }
 }
 

@@ -61,6 +61,11 @@ async fn write_state(
     state: &domain::PaymentState,
 ) -> Result<(), StoreError> {
     let columns = StateColumns::of(state);
+    // An accepted risk is about a lost answer; with the question it goes.
+    let in_question = matches!(
+        state,
+        domain::PaymentState::ManualReview { reason: ReviewReason::OutcomeUnknown }
+    );
     let updated = sqlx::query!(
         r#"-- payments.write_state
         UPDATE payment SET
@@ -76,6 +81,7 @@ async fn write_state(
             failure_class = $11,
             review_reason = $12,
             attend_by = clock_timestamp() + make_interval(secs => $13),
+            risk_accepted_by = CASE WHEN $14 THEN risk_accepted_by END,
             updated_at = clock_timestamp()
         WHERE id = $1 AND version = $2"#,
         payment.id.as_str(),
@@ -91,11 +97,15 @@ async fn write_state(
         columns.failure_class,
         columns.review_reason,
         columns.attend_after,
+        in_question,
     )
     .execute(&mut **tx)
     .await
     .doing("writing a payment's state")?;
     payment.live = payment.live && columns.stays_live;
+    if !in_question {
+        payment.risk_accepted_by = None;
+    }
     exactly_one("writing a payment's state", &updated)
 }
 

@@ -17,6 +17,7 @@ pub mod operators;
 pub mod orders;
 pub mod payments;
 pub mod reads;
+pub mod reviews;
 mod rows;
 pub mod settle_payment;
 pub mod trace;

@@ -84,7 +84,7 @@ pub(crate) async fn lock_payment(
                payment_method, state, live, version, start_before, claim_token, first_sent_at,
                send_before, permits_used, not_found_at, action, pay_before, transaction_id,
                transaction_amount, transaction_currency, effect, failure_class, review_reason,
-               rebuilt, clock_timestamp() AS "now!"
+               rebuilt, started_by, risk_accepted_by, risk_taken, clock_timestamp() AS "now!"
         FROM payment WHERE id = $1 FOR UPDATE"#,
         id.as_str(),
     )

@@ -8,8 +8,9 @@ use crate::error::{Doing, StoreError, exactly_one};
 use crate::locks::{LockedOrder, lock_order, lock_payment};
 use crate::rows::{Payment, timestamp, units};
 use domain::{
-    Capabilities, ClaimToken, EventId, IntentField, OrderState, PaymentEvent, PaymentId,
-    PaymentIntent, PaymentState, PaymentView, PermitFacts, RetryPermit, Step, UnixMillis,
+    Capabilities, ClaimToken, EventId, IntentField, OperatorName, OrderState, PaymentEvent,
+    PaymentId, PaymentIntent, PaymentState, PaymentView, PermitFacts, RetryPermit, ReviewReason,
+    Step, UnixMillis,
 };
 use serde_json::json;
 use sqlx::PgTransaction;
@@ -157,13 +158,13 @@ pub(crate) async fn insert(
         INSERT INTO payment
             (id, merchant_id, idempotency_key, order_id, amount, currency, channel, account,
              payment_method, reference, fingerprint, state, live, version, start_before,
-             claim_token, first_sent_at, send_before, attend_by, rebuilt)
+             claim_token, first_sent_at, send_before, attend_by, rebuilt, started_by)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
                 NOT $15 OR NOT EXISTS (SELECT FROM payment o WHERE o.order_id = $4 AND o.live),
                 0, $13, $14,
                 CASE WHEN $15 THEN clock_timestamp() END,
                 CASE WHEN $15 THEN clock_timestamp() END,
-                clock_timestamp() + interval '1 minute', $15)
+                clock_timestamp() + interval '1 minute', $15, $16)
         ON CONFLICT (id) DO NOTHING"#,
         id.as_str(),
         intent.merchant.as_str(),
@@ -180,6 +181,7 @@ pub(crate) async fn insert(
         timestamp(start_before),
         token,
         rebuilt,
+        intent.started_by.as_ref().map(OperatorName::as_str),
     )
     .execute(&mut **tx)
     .await
@@ -208,6 +210,9 @@ async fn claim_again(
         }
         PaymentState::Unknown | PaymentState::AwaitingPayer { .. } => {
             claim_repeat(tx, request, order, payment).await
+        }
+        PaymentState::ManualReview { .. } if payment.risk_accepted_by.is_some() => {
+            claim_at_risk(tx, request, order, payment).await
         }
         PaymentState::Processing { .. }
         | PaymentState::Succeeded { .. }
@@ -260,22 +265,64 @@ async fn claim_repeat(
     // A payer who was shown how to pay may still do so: nothing is to be sent, but to learn.
     let shown = matches!(payment.state, PaymentState::AwaitingPayer { .. });
     let welcome = !shown && payment.now < payment.start_before || only_way_to_learn;
-    let facts = PermitFacts {
-        capabilities: *capabilities,
+    if !welcome || !may_repeat(order, &payment) {
+        return found(tx, order, payment).await;
+    }
+    match RetryPermit::grant(&permit_facts(request, &payment)) {
+        Ok(permit) => write_claim(tx, request, order, payment, Some(permit)).await,
+        Err(_) => found(tx, order, payment).await,
+    }
+}
+
+/// A person accepted the risk of another request. This claim uses their acceptance up, whoever
+/// comes first; the payer's leaving does not count, because the person knew of it. Where it must
+/// not be sent any more, the question is open again.
+async fn claim_at_risk(
+    tx: &mut PgTransaction<'_>,
+    request: &ClaimRequest<'_>,
+    order: &LockedOrder,
+    mut payment: Payment,
+) -> Result<Claim, StoreError> {
+    let facts = permit_facts(request, &payment);
+    let permit = RetryPermit::grant(&facts).ok().filter(|_| may_repeat(order, &payment));
+    if permit.is_some() {
+        return write_claim(tx, request, order, payment, permit).await;
+    }
+    sqlx::query!(
+        r#"-- payments.refuse_risk
+        UPDATE payment SET risk_accepted_by = NULL WHERE id = $1"#,
+        payment.id.as_str(),
+    )
+    .execute(&mut **tx)
+    .await
+    .doing("refusing an accepted risk")?;
+    let decision = payment.risk_accepted_by.take();
+    let step = payment.state.clone().on(PaymentEvent::LadderEnded)?;
+    let id = local_event(&payment, "resubmission_refused");
+    let record = EventRecord {
+        id: &id,
+        kind: "resubmission_refused",
+        actor: "workflow",
+        cause: json!({ "decision": decision, "order": order.state.as_str() }),
+    };
+    effects::take_step(tx, &mut payment, step, &record).await?;
+    effects::open_review(tx, &payment, &id, ReviewReason::OutcomeUnknown).await?;
+    found(tx, order, payment).await
+}
+
+fn may_repeat(order: &LockedOrder, payment: &Payment) -> bool {
+    payment.live && order.state == OrderState::AwaitingPayment && !payment.claim_is_running()
+}
+
+fn permit_facts(request: &ClaimRequest<'_>, payment: &Payment) -> PermitFacts {
+    PermitFacts {
+        capabilities: *request.capabilities,
         permits_used: payment.permits_used,
         first_sent_at: payment.first_sent_at,
         send_before: payment.send_before,
         not_found_at: payment.not_found_at,
-        risk_accepted: false,
+        risk_accepted: payment.risk_accepted_by.is_some(),
         now: payment.now,
-    };
-    let may_call = payment.live && order.state == OrderState::AwaitingPayment;
-    if !may_call || !welcome || payment.claim_is_running() {
-        return found(tx, order, payment).await;
-    }
-    match RetryPermit::grant(&facts) {
-        Ok(permit) => write_claim(tx, request, order, payment, Some(permit)).await,
-        Err(_) => found(tx, order, payment).await,
     }
 }
 
@@ -288,6 +335,8 @@ async fn write_claim(
 ) -> Result<Claim, StoreError> {
     let ground = permit.as_ref().map(|permit| permit.ground().as_str());
     let repeats = i16::from(permit.is_some());
+    let may_charge_twice = permit.as_ref().is_some_and(RetryPermit::may_charge_twice);
+    let decision = payment.risk_accepted_by.clone();
     let event = PaymentEvent::Claimed { token: request.token.clone(), permit };
     let step = payment.state.clone().on(event)?;
     let call_limit_s = request.capabilities.call_limit.as_secs_f64();
@@ -298,6 +347,7 @@ async fn write_claim(
             first_sent_at = coalesce(first_sent_at, clock_timestamp()),
             send_before = clock_timestamp() + make_interval(secs => $4),
             permits_used = permits_used + $5,
+            risk_taken = risk_taken OR $6,
             not_found_at = NULL
         WHERE id = $1 AND version = $2 AND live"#,
         payment.id.as_str(),
@@ -305,17 +355,19 @@ async fn write_claim(
         request.token.as_str(),
         call_limit_s,
         repeats,
+        may_charge_twice,
     )
     .execute(&mut **tx)
     .await
     .doing("writing a claim")?;
     exactly_one("writing a claim", &updated)?;
     payment.permits_used += u8::from(repeats > 0);
+    payment.risk_taken |= may_charge_twice;
     let record = EventRecord {
         id: &local_event(&payment, "claimed"),
         kind: "claimed",
         actor: "workflow",
-        cause: json!({ "token": request.token, "permit": ground }),
+        cause: json!({ "token": request.token, "permit": ground, "decision": decision }),
     };
     if let Step::Moved(_) = &step {
         effects::take_step(tx, &mut payment, step, &record).await?;

@@ -125,19 +125,7 @@ impl Store {
     pub async fn read_payment(&self, id: &PaymentId) -> Result<Option<PaymentRecord>, StoreError> {
         let mut tx = self.pool.begin().await.doing("reading a payment")?;
         let Some(payment) = payment_in(&mut tx, id).await? else { return Ok(None) };
-        let order_state = sqlx::query_scalar!(
-            r#"-- orders.state
-            SELECT state FROM customer_order WHERE id = $1"#,
-            payment.intent.order.as_str(),
-        )
-        .fetch_one(&mut *tx)
-        .await
-        .doing("reading an order's state")?;
-        let order_state = OrderState::parse(&order_state).ok_or(StoreError::Inconsistent {
-            table: "customer_order",
-            column: "state",
-            row: payment.intent.order.to_string(),
-        })?;
+        let order_state = order_state_of(&mut tx, &payment).await?;
         let view = crate::effects::view(&mut tx, &payment, order_state).await?;
         let send_before_ms = payment.send_before.map(|at| at.0);
         let (claim_token, now_ms) = (payment.claim_token, payment.now.0);
@@ -211,7 +199,7 @@ impl Store {
 
 /// The payment's row as it is in this transaction, without a lock.
 pub(crate) async fn payment_in(
-    connection: &mut PgConnection,
+    tx: &mut PgConnection,
     id: &PaymentId,
 ) -> Result<Option<Payment>, StoreError> {
     sqlx::query_as!(
@@ -220,12 +208,12 @@ pub(crate) async fn payment_in(
         SELECT id, merchant_id, idempotency_key, order_id, amount, currency, channel, account,
                payment_method, state, live, version, start_before, claim_token, first_sent_at,
                send_before, permits_used, not_found_at, action, pay_before, transaction_id,
-               transaction_amount, transaction_currency, effect, failure_class,
-               review_reason, rebuilt, clock_timestamp() AS "now!"
+               transaction_amount, transaction_currency, effect, failure_class, review_reason,
+               rebuilt, started_by, risk_accepted_by, risk_taken, clock_timestamp() AS "now!"
         FROM payment WHERE id = $1"#,
         id.as_str(),
     )
-    .fetch_optional(connection)
+    .fetch_optional(tx)
     .await
     .doing("reading a payment")?
     .map(Payment::try_from)
@@ -234,7 +222,7 @@ pub(crate) async fn payment_in(
 
 /// The order with its lines and payments.
 pub(crate) async fn order_in(
-    connection: &mut PgConnection,
+    tx: &mut PgConnection,
     id: &OrderId,
 ) -> Result<Option<OrderRecord>, StoreError> {
     let order = sqlx::query!(
@@ -244,7 +232,7 @@ pub(crate) async fn order_in(
         FROM customer_order WHERE id = $1"#,
         id.as_str(),
     )
-    .fetch_optional(&mut *connection)
+    .fetch_optional(&mut *tx)
     .await
     .doing("reading an order")?;
     let Some(order) = order else { return Ok(None) };
@@ -255,7 +243,7 @@ pub(crate) async fn order_in(
         FROM order_item WHERE order_id = $1 ORDER BY sku"#,
         id.as_str(),
     )
-    .fetch_all(&mut *connection)
+    .fetch_all(&mut *tx)
     .await
     .doing("reading an order's lines")?;
     let payments = sqlx::query_as!(
@@ -264,7 +252,7 @@ pub(crate) async fn order_in(
         SELECT id, state, created_at FROM payment WHERE order_id = $1 ORDER BY created_at"#,
         id.as_str(),
     )
-    .fetch_all(&mut *connection)
+    .fetch_all(&mut *tx)
     .await
     .doing("reading an order's payments")?;
     Ok(Some(OrderRecord {
@@ -283,4 +271,24 @@ pub(crate) async fn order_in(
         items,
         payments,
     }))
+}
+
+/// The state of a payment's order, without a lock.
+pub(crate) async fn order_state_of(
+    tx: &mut PgConnection,
+    payment: &Payment,
+) -> Result<OrderState, StoreError> {
+    let state = sqlx::query_scalar!(
+        r#"-- orders.state
+        SELECT state FROM customer_order WHERE id = $1"#,
+        payment.intent.order.as_str(),
+    )
+    .fetch_one(tx)
+    .await
+    .doing("reading an order's state")?;
+    OrderState::parse(&state).ok_or_else(|| StoreError::Inconsistent {
+        table: "customer_order",
+        column: "state",
+        row: payment.intent.order.to_string(),
+    })
 }

@@ -4,9 +4,9 @@
 use crate::error::StoreError;
 use chrono::{DateTime, Utc};
 use domain::{
-    ChannelAccount, ChannelKind, ClaimToken, ConfirmedMoney, Currency, Effect, FailureClass,
-    IdempotencyKey, MerchantId, Money, OrderId, OrderState, PaymentId, PaymentIntent,
-    PaymentMethod, PaymentState, PaymentView, ReviewId, ReviewReason, UnixMillis,
+    ChannelAccount, ChannelKind, ClaimToken, ConfirmedMoney, Currency, DecisionId, Effect,
+    FailureClass, IdempotencyKey, MerchantId, Money, OperatorName, OrderId, OrderState, PaymentId,
+    PaymentIntent, PaymentMethod, PaymentState, PaymentView, ReviewId, ReviewReason, UnixMillis,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -41,6 +41,9 @@ pub(crate) struct PaymentRow {
     pub failure_class: Option<String>,
     pub review_reason: Option<String>,
     pub rebuilt: bool,
+    pub started_by: Option<String>,
+    pub risk_accepted_by: Option<String>,
+    pub risk_taken: bool,
     pub now: DateTime<Utc>,
 }
 
@@ -60,6 +63,11 @@ pub struct Payment {
     pub not_found_at: Option<UnixMillis>,
     /// The row was made again after a loss: what was sent before is not known.
     pub rebuilt: bool,
+    /// The decision that lets the request be sent once more, until a claim has done so.
+    pub risk_accepted_by: Option<DecisionId>,
+    /// The channel may have executed more than one request: the answer to one does not speak of
+    /// the others.
+    pub risk_taken: bool,
     /// PostgreSQL's clock when the row was read.
     pub now: UnixMillis,
 }
@@ -83,6 +91,7 @@ impl Payment {
             review,
             claim: self.claim_token.clone().filter(|_| waits),
             goods_held,
+            risk_accepted: self.risk_accepted_by.is_some(),
         }
     }
 
@@ -158,6 +167,12 @@ impl Reader<'_> {
                 .map_err(|_| self.wrong("account"))?,
             payment_method: PaymentMethod::parse(row.payment_method.clone())
                 .map_err(|_| self.wrong("payment_method"))?,
+            started_by: row
+                .started_by
+                .clone()
+                .map(OperatorName::parse)
+                .transpose()
+                .map_err(|_| self.wrong("started_by"))?,
         })
     }
 
@@ -232,6 +247,13 @@ impl TryFrom<PaymentRow> for Payment {
                 .map_err(|_| reader.wrong("permits_used"))?,
             not_found_at: row.not_found_at.map(millis),
             rebuilt: row.rebuilt,
+            risk_accepted_by: row
+                .risk_accepted_by
+                .clone()
+                .map(DecisionId::parse)
+                .transpose()
+                .map_err(|_| reader.wrong("risk_accepted_by"))?,
+            risk_taken: row.risk_taken,
             now: millis(row.now),
         })
     }

@@ -163,7 +163,7 @@ pub(crate) async fn settle_locked(
     payment: &mut Payment,
     news: &Confirmation<'_>,
 ) -> Result<Answer, StoreError> {
-    let event = believed(payment, &news.event);
+    let event = believed(payment, news);
     let mut id = event_id(payment, &event);
     let mut of_another = false;
     if let PaymentEvent::MoneyConfirmed { money } = &event {
@@ -190,10 +190,16 @@ pub(crate) async fn settle_locked(
 }
 
 /// That one request was not executed proves nothing about one that was sent before it. Only a
-/// lookup speaks of all that was sent; after a repeat, a request's own word is a lost answer.
-fn believed(payment: &Payment, event: &PaymentEvent) -> PaymentEvent {
+/// lookup speaks of all that was sent; after a repeat, a request's own word is a lost answer. That
+/// one was declined proves as little, where the channel may have executed the other.
+fn believed(payment: &Payment, news: &Confirmation<'_>) -> PaymentEvent {
     let sent_before = payment.permits_used > 0 || payment.rebuilt;
-    match event {
+    match &news.event {
+        PaymentEvent::Declined { .. }
+            if payment.risk_taken && *news.actor == Actor::ChargeAnswer =>
+        {
+            PaymentEvent::AnswerLost { why: UnknownReason::ConnectionLost }
+        }
         PaymentEvent::NotExecuted { proof: NotExecutedProof::NothingSent } if sent_before => {
             PaymentEvent::AnswerLost { why: UnknownReason::ConnectionLost }
         }
@@ -282,6 +288,11 @@ async fn take_money(
     effects::take_step(tx, payment, Step::Moved(state), record).await?;
     if let Some(reason) = review {
         effects::open_review(tx, payment, record.id, reason).await?;
+    }
+    if payment.risk_taken {
+        // Another request was sent before or after the one that this money is of.
+        let id = EventId::of(&[record.id.as_str(), "earlier_request"]);
+        effects::open_review(tx, payment, &id, ReviewReason::EarlierRequestUnknown).await?;
     }
     Ok(answer)
 }

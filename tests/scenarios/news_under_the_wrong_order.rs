@@ -5,10 +5,11 @@ use crate::owner::{describe, terminate};
 use crate::support::{SETTLED, intent, order, order_in, pay, payment_in, world};
 use domain::audit::{Choice, Evidence};
 use domain::{
-    Actor, ConfirmedMoney, DecisionId, PaymentEvent, PaymentId, PaymentIntent, ReviewId, UnixMillis,
+    Actor, ConfirmedMoney, DecisionId, OperatorName, PaymentEvent, PaymentId, PaymentIntent, Proof,
+    ReviewId, UnixMillis,
 };
 use serde_json::{Value, json};
-use store::decisions::Decision;
+use store::decisions::{Decision, Reach};
 use store::settle_payment::Confirmation;
 use tests::World;
 use tests::settings::ALICE;
@@ -55,9 +56,11 @@ async fn a_decision_pays_no_other_order() {
         review_version: 1,
         choice: &choice,
         reason: &evidence,
-        operator: "alice",
+        operator: &OperatorName::parse("alice").expect("valid"),
+        proof: Proof::Proved,
+        four_eyes: &"CNY:100000".parse().expect("limits"),
     };
-    let decided = world.store.decide(&decision).await;
+    let decided = world.store.decide(&decision, Reach::Decide).await;
     order_in(&world, &other, "AwaitingPayment").await;
     let state = world.api.get(&format!("/v1/orders/{own}")).await;
     let right = ["AwaitingPayment", "Paid", "Fulfilled"].contains(&state.text("state"));

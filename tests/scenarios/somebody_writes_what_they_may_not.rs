@@ -29,6 +29,8 @@ async fn records_are_append_only_for_every_process() {
             "DELETE FROM payment_event",
             "DELETE FROM channel_exchange",
             "DELETE FROM payment",
+            "UPDATE decision SET operator = 'mallory'",
+            "DELETE FROM decision",
             "INSERT INTO operator (name, token_sha256) VALUES ('mallory', sha256('x'))",
             "UPDATE operator SET disabled_at = NULL",
             "TRUNCATE outbox",

@@ -18,6 +18,8 @@ struct Evidence {
     events: Vec<PgRow>,
     facts: Vec<PgRow>,
     open_reviews: Vec<PgRow>,
+    decided_reviews: Vec<PgRow>,
+    decisions: Vec<PgRow>,
     product: PgRow,
     histories: Vec<String>,
 }
@@ -37,6 +39,7 @@ impl World {
         evidence.goods_left_once_for_kept_money(&mut broken);
         evidence.stock_is_constant(&mut broken);
         evidence.records_have_no_gap(&mut broken);
+        evidence.decisions_are_on_record(&mut broken);
         evidence.histories_hold_no_secret(&mut broken);
         assert!(broken.is_empty(), "laws that do not hold:\n{}", broken.join("\n"));
     }
@@ -66,6 +69,8 @@ impl World {
             events: self.rows("SELECT * FROM payment_event ORDER BY payment_id, sequence").await,
             facts: self.rows("SELECT * FROM money_fact").await,
             open_reviews: self.rows("SELECT * FROM review WHERE state = 'Open'").await,
+            decided_reviews: self.rows("SELECT * FROM review WHERE state = 'Decided'").await,
+            decisions: self.rows("SELECT * FROM decision").await,
             product: self.rows("SELECT * FROM product").await.remove(0),
             histories,
         }
@@ -230,6 +235,23 @@ impl Evidence {
             let last = i64::try_from(events.len()).unwrap_or_default();
             if version != last || text(payment, "state") != state {
                 broken.push(format!("L12: {id} is not where its last event ended"));
+            }
+        }
+    }
+
+    /// L12: how each review was decided, and by whom, is on the append-only record.
+    fn decisions_are_on_record(&self, broken: &mut Vec<String>) {
+        for review in &self.decided_reviews {
+            let id = text(review, "id");
+            let recorded = self.decisions.iter().any(|decision| {
+                text(decision, "id") == text(review, "decision_id")
+                    && text(decision, "review_id") == id
+                    && text(decision, "operator") == text(review, "decided_by")
+                    && text(decision, "did") == "Decided"
+                    && decision.get::<Value, _>("choice") == review.get::<Value, _>("choice")
+            });
+            if !recorded {
+                broken.push(format!("L12: the decision of {id} is not on record"));
             }
         }
     }

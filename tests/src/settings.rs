@@ -24,6 +24,8 @@ pub struct Setup {
     pub awaiting_payer_ms: &'static str,
     pub call_limit_ms: u64,
     pub grace_ms: u64,
+    /// Above which amounts two people must decide the same.
+    pub four_eyes_above: &'static str,
     /// The world has its own PostgreSQL, which it may stop.
     pub own_postgres: bool,
     /// The world has its own Temporal, which it may kill.
@@ -43,6 +45,7 @@ impl Default for Setup {
             awaiting_payer_ms: "300,600,1000",
             call_limit_ms: 1_500,
             grace_ms: 700,
+            four_eyes_above: "CNY:100000",
             own_postgres: false,
             own_temporal: false,
             time_skips: false,

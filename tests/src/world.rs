@@ -181,6 +181,7 @@ impl World {
             .env("ONCEPAY_FULFILMENT_URL", self.sandbox.fulfilment_url())
             .env("ONCEPAY_LOOKUP_LADDER_MS", self.setup.ladder_ms)
             .env("ONCEPAY_AWAITING_PAYER_MS", self.setup.awaiting_payer_ms)
+            .env("ONCEPAY_FOUR_EYES_ABOVE", self.setup.four_eyes_above)
             .env("ONCEPAY_DECISION_KEY", DECISION_KEY)
             .spawn()?;
         let ready = format!("http://127.0.0.1:{port}/readyz");

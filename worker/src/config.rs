@@ -1,7 +1,7 @@
 //! The worker's settings: from the environment or the command line, read once, checked before
 //! anything starts.
 
-use activities::limits::{MAX_RUNGS, MIN_DECISION_KEY_LEN};
+use activities::limits::{FourEyes, MAX_RUNGS, MIN_DECISION_KEY_LEN};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 use secrecy::{ExposeSecret, SecretString};
@@ -58,6 +58,10 @@ pub struct Config {
     /// A file that holds the decision key.
     #[arg(long, env = "ONCEPAY_DECISION_KEY_FILE")]
     decision_key_file: Option<PathBuf>,
+    /// Above these amounts two people must decide a review the same: `CUR:MINOR UNITS`, separated
+    /// by commas. A currency that is not listed always needs two.
+    #[arg(long, env = "ONCEPAY_FOUR_EYES_ABOVE", default_value = "CNY:100000")]
+    four_eyes_above: FourEyes,
     /// How much is logged, as `tracing` filters are written.
     #[arg(long, env = "ONCEPAY_LOG", default_value = "info,temporalio_sdk_core=warn")]
     pub log: String,
@@ -104,6 +108,7 @@ impl Config {
             ladder_ms: self.ladder_ms.clone(),
             awaiting_payer_ms: self.awaiting_payer_ms.clone(),
             decision_key: self.decision_key()?,
+            four_eyes: self.four_eyes_above.clone(),
         })
     }
 }
@@ -139,6 +144,7 @@ mod tests {
             ("--ladder-ms", "0"),
             ("--ladder-ms", "1,x"),
             ("--database-connections", "0"),
+            ("--four-eyes-above", "1000"),
         ] {
             let error = parse(&[flag, value]).expect_err("refused");
             assert!(error.contains(flag), "{error}");

@@ -17,10 +17,13 @@ pub enum ReviewReason {
     /// The merchant said for good that the goods cannot be handed over.
     FulfilmentRefused,
     BrokenRule,
+    /// A request was sent again at a person's risk, and money moved. Whether the one before took
+    /// some as well is not known.
+    EarlierRequestUnknown,
 }
 
 impl ReviewReason {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::OutcomeUnknown,
         Self::AmountMismatch,
         Self::SecondTransaction,
@@ -31,6 +34,7 @@ impl ReviewReason {
         Self::PayerActionAfterEnd,
         Self::FulfilmentRefused,
         Self::BrokenRule,
+        Self::EarlierRequestUnknown,
     ];
 
     /// The word in rows and messages.
@@ -47,6 +51,7 @@ impl ReviewReason {
             Self::PayerActionAfterEnd => "payer_action_after_end",
             Self::FulfilmentRefused => "fulfilment_refused",
             Self::BrokenRule => "broken_rule",
+            Self::EarlierRequestUnknown => "earlier_request_unknown",
         }
     }
 
@@ -63,7 +68,8 @@ impl ReviewReason {
             | Self::SecondTransaction
             | Self::SurplusMoney
             | Self::LateMoney
-            | Self::PayerActionAfterEnd => false,
+            | Self::PayerActionAfterEnd
+            | Self::EarlierRequestUnknown => false,
         }
     }
 }

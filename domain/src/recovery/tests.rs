@@ -31,6 +31,7 @@ fn view(state: PaymentState) -> PaymentView {
         review: None,
         claim: None,
         goods_held: false,
+        risk_accepted: false,
     }
 }
 
@@ -131,6 +132,17 @@ fn no_state_but_created_and_unknown_ever_charges_where_the_channel_can_be_asked(
                 assert!(!charges || may, "{name} charges");
             }
         }
+    }
+}
+
+#[test]
+fn an_accepted_risk_is_taken_while_the_outcome_is_in_question_and_nowhere_else() {
+    let policy = policy(true, true, true);
+    for (name, state) in crate::state_page::states() {
+        let accepted = PaymentView { risk_accepted: true, ..view(state) };
+        let charges = matches!(accepted.next_action(&facts(&policy, 0)), Action::Charge { .. });
+        let may = name == "Created" || name.starts_with("ManualReview");
+        assert_eq!(charges, may, "{name}");
     }
 }
 

@@ -6,6 +6,7 @@
 
 use super::body::JsonObject;
 use super::headers::{self, IDEMPOTENCY_KEY};
+use super::operator::operator_or_service;
 use super::problem::{ApiError, Code};
 use super::{Answer, App};
 use crate::resources::payment::{Known, render, render_without_row};
@@ -26,7 +27,9 @@ pub(super) async fn handle(
     headers: HeaderMap,
     JsonObject(body): JsonObject,
 ) -> Result<Answer, ApiError> {
+    let started_by = operator_or_service(&app, &headers).await?;
     let intent = read(headers::idempotency_key(&headers)?, body)?;
+    let intent = PaymentIntent { started_by, ..intent };
     let answer = match app.temporal.start(&intent).await? {
         Started::Now(run) => first(&app, &intent, &run).await?,
         Started::Before(run) => {
@@ -42,6 +45,11 @@ fn read(key: String, mut body: Map<String, Value>) -> Result<PaymentIntent, ApiE
     if body.contains_key("key") {
         let detail = format!("key is not a field here; it is the {IDEMPOTENCY_KEY} header");
         return Err(ApiError::invalid("key", detail));
+    }
+    let started_by = IntentField::StartedBy.as_str();
+    if body.contains_key(started_by) {
+        let detail = "started_by is not a field here; it is whose token the request brings";
+        return Err(ApiError::invalid(started_by, detail));
     }
     body.insert("key".to_owned(), Value::String(key));
     PaymentIntent::from_json(&Value::Object(body)).map_err(|error| {
@@ -82,7 +90,7 @@ async fn first(app: &App, intent: &PaymentIntent, run: &Run) -> Result<Answer, A
         Outcome::Refused(refusal) => Err(refusal.into()),
         Outcome::Failed(error) => Err(ApiError::internal(error)),
         Outcome::NotKnown => match app.store.read_payment(&intent.payment_id()).await {
-            Ok(Some(row)) => Ok(as_is(intent, &row.view.into())),
+            Ok(Some(row)) => Ok(as_is(&row.intent, &row.view.into())),
             Ok(None) => Ok(as_is(intent, &Known::accepted())),
             // It was accepted, and that is what the caller must know.
             Err(error) if error.is_transient() => {
@@ -107,7 +115,8 @@ async fn again(app: &App, intent: &PaymentIntent, run: &Run) -> Result<Answer, A
     match (app.store.read_payment(&intent.payment_id()).await, result) {
         (Ok(Some(row)), _) => match intent.first_difference(&row.intent) {
             Some(field) => Err(conflict(field)),
-            None => Ok(as_is(intent, &row.view.into())),
+            // As it was first asked for: who started it stays.
+            None => Ok(as_is(&row.intent, &row.view.into())),
         },
         (Ok(None), Some(result)) => Ok(from_result(intent, result)),
         (Ok(None), None) => Ok(as_is(intent, &Known::accepted())),
@@ -124,7 +133,8 @@ async fn again(app: &App, intent: &PaymentIntent, run: &Run) -> Result<Answer, A
 }
 
 fn from_result(intent: &PaymentIntent, result: PaymentResult) -> Answer {
-    Answer::ok(render(intent, &result.payment.into()))
+    let recorded = PaymentIntent::from_json(&result.intent);
+    Answer::ok(render(recorded.as_ref().unwrap_or(intent), &result.payment.into()))
 }
 
 /// 200 once the outcome stands, 202 while it may still come.
@@ -168,6 +178,7 @@ mod tests {
             ("channel", json!("cash")),
             ("payment_method", json!("4111111111111111")),
             ("key", json!("k1")),
+            ("started_by", json!("alice")),
             ("total", json!(1)),
         ] {
             let mut wrong = body();

@@ -18,7 +18,7 @@ use axum::http::{HeaderMap, StatusCode};
 use domain::audit::StampedDecision;
 use domain::{
     ChannelTransactionId, Choice, Currency, DecisionId, Evidence, Money, PaymentId, PaymentIntent,
-    ReviewId,
+    PaymentView, ReviewId,
 };
 use secrecy::ExposeSecret;
 use serde_json::{Map, Value, json};
@@ -29,6 +29,13 @@ use workflows::payment::messages::{DecideOutput, DecideReview};
 
 /// How long a person waits for the decision to take effect; after that the answer is 202.
 const DECISION_LIMIT: Duration = Duration::from_secs(5);
+
+/// What came of a decision, for a program.
+const DECIDED: &str = "decided";
+/// It takes effect once another operator chooses the same.
+const PROPOSED: &str = "proposed";
+/// The workflow has it; what comes of it is not known yet.
+const ACCEPTED: &str = "accepted";
 
 /// What the body says.
 #[derive(Debug)]
@@ -44,7 +51,7 @@ pub(super) async fn handle(
     headers: HeaderMap,
     JsonObject(body): JsonObject,
 ) -> Result<Answer, ApiError> {
-    let operator = operator_of(&app, &headers).await?.to_string();
+    let operator = operator_of(&app, &headers).await?;
     let decision = DecisionId::parse(headers::idempotency_key(&headers)?).map_err(|error| {
         ApiError::invalid(IDEMPOTENCY_KEY, format!("{IDEMPOTENCY_KEY} {}", must_be(&error)))
     })?;
@@ -67,20 +74,19 @@ pub(super) async fn handle(
         choice: told.choice,
         reason: told.reason,
         operator,
-        stamp,
+        stamp: Some(stamp),
     };
-    let sent = app.temporal.decide(&intent, &message, DECISION_LIMIT).await?;
-    let output = match sent {
+    let output = match app.temporal.decide(&intent, &message, DECISION_LIMIT).await? {
         Decision::Answered(output) => *output,
         Decision::Accepted => {
-            let shown = show(&app, &intent, None, &review).await?;
-            return Ok(shown.1.status(StatusCode::ACCEPTED));
+            let shown = show(&app, &intent, None, &review, ACCEPTED).await?;
+            return Ok(shown.status(StatusCode::ACCEPTED));
         }
     };
-    let view = done(output)?;
-    let (record, shown) = show(&app, &intent, Some(view.into()), &review).await?;
-    same_decision(record.as_ref(), &message)?;
-    Ok(shown)
+    let (view, outcome) = done(output)?;
+    let shown = show(&app, &intent, Some(view.into()), &review, outcome).await?;
+    // A proposal was taken and nothing has come of it yet.
+    Ok(if outcome == PROPOSED { shown.status(StatusCode::ACCEPTED) } else { shown })
 }
 
 fn read(body: &Map<String, Value>) -> Result<Told, ApiError> {
@@ -95,18 +101,23 @@ fn read(body: &Map<String, Value>) -> Result<Told, ApiError> {
             let choice = Fields::of(choice, "choice", &["kind", "evidence"])?;
             Choice::ConfirmNotPaid { evidence: choice.parsed("evidence", Evidence::parse)? }
         }
+        "resubmit_same_key" => {
+            let choice = Fields::of(choice, "choice", &["kind", "risk"])?;
+            Choice::ResubmitSameKey { risk: choice.parsed("risk", Evidence::parse)? }
+        }
         _ => {
-            let detail = "choice.kind must be confirm_paid or confirm_not_paid";
+            let detail = "choice.kind must be confirm_paid, confirm_not_paid or resubmit_same_key";
             return Err(ApiError::invalid("choice.kind", detail));
         }
     };
     Ok(Told { version, choice, reason: fields.parsed("reason", Evidence::parse)? })
 }
 
-const CHOICE_FIELDS: &[&str] = &["kind", "transaction", "amount", "currency", "evidence"];
+const CHOICE_FIELDS: &[&str] = &["kind", "transaction", "amount", "currency", "evidence", "risk"];
+const PAID_FIELDS: &[&str] = &["kind", "transaction", "amount", "currency", "evidence"];
 
 fn confirm_paid(choice: &Map<String, Value>) -> Result<Choice, ApiError> {
-    let choice = Fields::of(choice, "choice", CHOICE_FIELDS)?;
+    let choice = Fields::of(choice, "choice", PAID_FIELDS)?;
     let transaction = choice.parsed("transaction", |text| {
         ChannelTransactionId::parse(text).map_err(|error| must_be(&error))
     })?;
@@ -128,20 +139,22 @@ async fn intent_of(app: &App, review: &ReviewRecord) -> Result<PaymentIntent, Ap
     Ok(app.store.read_payment(&payment).await?.ok_or_else(missing)?.intent)
 }
 
-fn done(output: DecideOutput) -> Result<domain::PaymentView, ApiError> {
+fn done(output: DecideOutput) -> Result<(PaymentView, &'static str), ApiError> {
     match output {
-        DecideOutput::Done { view } => Ok(view),
-        DecideOutput::Overtaken { view, review_state, review_version } => {
+        DecideOutput::Done { view } => Ok((view, DECIDED)),
+        DecideOutput::Proposed { view, .. } => Ok((view, PROPOSED)),
+        DecideOutput::Overtaken { view, review_state, review_version, changed } => {
             let detail = format!(
-                "the review is {review_state} at version {review_version} and the payment is {}; \
-                 read it again before deciding",
+                "{changed}: the review is {review_state} at version {review_version} and the \
+                 payment is {}; read it again before deciding",
                 view.state.name(),
             );
             Err(ApiError::new(Code::DecisionOvertaken, detail)
                 .with("payment", view.payment.as_str())
                 .with("payment_state", view.state.name())
                 .with("review_state", review_state)
-                .with("review_version", review_version))
+                .with("review_version", review_version)
+                .with("changed", changed))
         }
         DecideOutput::Refused { code, why } => {
             Err(ApiError::new(Code::DecisionRefused, why).word(code))
@@ -155,34 +168,25 @@ async fn show(
     intent: &PaymentIntent,
     view: Option<Known>,
     review: &ReviewId,
-) -> Result<(Option<ReviewRecord>, Answer), ApiError> {
-    let record = match show_review::read(app, review).await {
-        Ok(record) => Some(record),
+    outcome: &str,
+) -> Result<Answer, ApiError> {
+    let review = match show_review::shown(app, review).await {
+        Ok(shown) => Some(shown),
         Err(error) if error.code() == Code::DatabaseUnavailable => None,
         Err(error) => return Err(error),
     };
     let row = app.store.read_payment(&intent.payment_id()).await;
     let known = row.ok().flatten().map(|row| row.view.into()).or(view);
     let payment = known.map(|known| resources::payment::render(intent, &known));
-    let shown = record.as_ref().map(resources::review::render);
-    Ok((record, Answer::ok(json!({ "object": "decision", "review": shown, "payment": payment }))))
-}
-
-/// The same decision id is the same decision: one that was made with another content, or by
-/// somebody else, did not happen now.
-fn same_decision(record: Option<&ReviewRecord>, message: &DecideReview) -> Result<(), ApiError> {
-    let Some(record) = record else { return Ok(()) };
-    let conflict = |field: &str, detail: &str| {
-        Err(ApiError::new(Code::IdempotencyConflict, detail).field(field))
+    let message = match outcome {
+        PROPOSED => "recorded; a second person must choose the same before it takes effect",
+        ACCEPTED => "accepted; it takes effect soon",
+        _ => "decided",
     };
-    let choice = serde_json::to_value(&message.choice).ok();
-    if record.choice.is_some() && record.choice != choice {
-        return conflict("choice", "the key made a decision with another choice");
-    }
-    if record.decided_by.as_deref().is_some_and(|name| name != message.operator) {
-        return conflict("Authorization", "the key made a decision of another operator");
-    }
-    Ok(())
+    Ok(Answer::ok(json!({
+        "object": "decision", "outcome": outcome, "message": message,
+        "review": review, "payment": payment,
+    })))
 }
 
 #[cfg(test)]
@@ -206,13 +210,16 @@ mod tests {
     }
 
     #[test]
-    fn both_choices_are_read() {
+    fn every_choice_is_read() {
         let told = read(paid().as_object().expect("object")).expect("valid");
         assert_eq!((told.version, told.choice.as_str()), (1, "confirm_paid"));
         let mut body = paid();
         body["choice"] = json!({ "kind": "confirm_not_paid", "evidence": "nothing there" });
         let told = read(body.as_object().expect("object")).expect("valid");
         assert_eq!(told.choice.as_str(), "confirm_not_paid");
+        body["choice"] = json!({ "kind": "resubmit_same_key", "risk": "the payer waits" });
+        let told = read(body.as_object().expect("object")).expect("valid");
+        assert_eq!(told.choice.as_str(), "resubmit_same_key");
     }
 
     #[test]
@@ -238,6 +245,7 @@ mod tests {
             ("currency", json!("cny")),
             ("evidence", json!(" ")),
             ("note", json!("x")),
+            ("risk", json!("x")),
         ] {
             let mut body = paid();
             body["choice"][field] = value;
@@ -255,11 +263,14 @@ mod tests {
             view: view(PaymentState::Closed),
             review_state: "Ended".to_owned(),
             review_version: 2,
+            changed: "bob chose confirm_paid".to_owned(),
         };
         let error = done(output).expect_err("overtaken");
         assert_eq!(error.code().status(), 409);
         let printed = format!("{error:?}");
-        assert!(printed.contains("Closed") && printed.contains("version 2"), "{printed}");
+        for part in ["Closed", "version 2", "bob chose confirm_paid"] {
+            assert!(printed.contains(part), "{printed}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::App;
 use super::headers::bearer;
 use super::problem::{ApiError, Code};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, header};
 use domain::operator::{OperatorName, TokenDigest};
 
 /// The operator whose token the request brings.
@@ -14,6 +14,21 @@ pub(super) async fn operator_of(app: &App, headers: &HeaderMap) -> Result<Operat
     let token = bearer(headers).and_then(|token| TokenDigest::of(token).ok());
     let token = token.ok_or_else(unauthenticated)?;
     app.store.operator_of(&token).await?.ok_or_else(unauthenticated)
+}
+
+/// The operator, or nobody where the request brings no proof of who asks: a business service.
+///
+/// # Errors
+/// As [`operator_of`], for a request that brings something.
+pub(super) async fn operator_or_service(
+    app: &App,
+    headers: &HeaderMap,
+) -> Result<Option<OperatorName>, ApiError> {
+    if headers.contains_key(header::AUTHORIZATION) {
+        operator_of(app, headers).await.map(Some)
+    } else {
+        Ok(None)
+    }
 }
 
 fn unauthenticated() -> ApiError {

@@ -5,6 +5,7 @@ use super::{Answer, App};
 use crate::resources;
 use axum::extract::{Path, State};
 use domain::ReviewId;
+use serde_json::Value;
 use std::sync::Arc;
 use store::reads::ReviewRecord;
 
@@ -13,7 +14,14 @@ pub(super) async fn handle(
     Path(id): Path<String>,
 ) -> Result<Answer, ApiError> {
     let id = ReviewId::parse(id).map_err(|_| not_found())?;
-    Ok(Answer::ok(resources::review::render(&read(&app, &id).await?)))
+    Ok(Answer::ok(shown(&app, &id).await?))
+}
+
+/// The review's JSON, with what may be chosen and what was proposed.
+pub(super) async fn shown(app: &App, id: &ReviewId) -> Result<Value, ApiError> {
+    let review = read(app, id).await?;
+    let detail = app.store.read_review_detail(id).await?.ok_or_else(not_found)?;
+    Ok(resources::review::render_with(&review, &detail))
 }
 
 /// The review by its id.

@@ -2,7 +2,7 @@
 
 use super::client::{Client, Post};
 use super::print_json;
-use crate::settings::ApiArgs;
+use crate::settings::{ApiArgs, TokenArgs};
 use clap::Args;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -44,6 +44,8 @@ pub(crate) struct PayArgs {
     /// The idempotency key: the same key never charges twice.
     #[arg(long)]
     key: String,
+    #[command(flatten)]
+    token: TokenArgs,
 }
 
 /// # Errors
@@ -58,7 +60,9 @@ pub(crate) async fn run(args: &PayArgs) -> anyhow::Result<ExitCode> {
         "account": args.account,
         "payment_method": args.payment_method,
     });
-    let post = Post { path: "/v1/payment_intents", key: &args.key, token: None, body: &body };
+    let token = args.token.read()?;
+    let path = "/v1/payment_intents";
+    let post = Post { path, key: &args.key, token: token.as_ref(), body: &body };
     let answer = Client::new(&args.api)?.post(post).await?;
     if args.api.json {
         print_json(&answer.body);

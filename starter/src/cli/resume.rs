@@ -2,7 +2,7 @@
 
 use super::client::{Client, Post};
 use super::{cell, print_json};
-use crate::settings::{ApiArgs, OperatorArgs};
+use crate::settings::{ApiArgs, TokenArgs};
 use anyhow::bail;
 use clap::Args;
 use domain::PaymentId;
@@ -14,7 +14,7 @@ pub(crate) struct ResumeArgs {
     #[command(flatten)]
     api: ApiArgs,
     #[command(flatten)]
-    operator: OperatorArgs,
+    operator: TokenArgs,
     /// The payments.
     #[arg(required = true)]
     payments: Vec<String>,
@@ -23,7 +23,7 @@ pub(crate) struct ResumeArgs {
 /// # Errors
 /// A payment that could not be woken; the others were.
 pub(crate) async fn run(args: &ResumeArgs) -> anyhow::Result<()> {
-    let token = args.operator.read()?;
+    let token = args.operator.require()?;
     let parse = |text: &String| PaymentId::parse(text.clone());
     let payments = args.payments.iter().map(parse).collect::<Result<Vec<_>, _>>()?;
     let client = Client::new(&args.api)?;

@@ -2,13 +2,12 @@
 
 use super::client::{Client, Post};
 use super::{cell, money, print_json, span, status, table};
-use crate::settings::{ApiArgs, OperatorArgs};
+use crate::settings::{ApiArgs, TokenArgs};
 use anyhow::bail;
 use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand};
 use domain::ids::derive;
 use domain::{OrderId, PaymentId, ReviewId};
-use reqwest::StatusCode;
 use serde_json::{Value, json};
 
 #[derive(Debug, Subcommand)]
@@ -45,7 +44,8 @@ pub(crate) struct ShowArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(group = clap::ArgGroup::new("choice").required(true).args(["paid", "not_paid"]))]
+#[command(group = clap::ArgGroup::new("choice").required(true)
+    .args(["paid", "not_paid", "resubmit"]))]
 pub(crate) struct DecideArgs {
     #[command(flatten)]
     api: ApiArgs,
@@ -57,9 +57,15 @@ pub(crate) struct DecideArgs {
     /// No money moved and none will.
     #[arg(long)]
     not_paid: bool,
+    /// Send the request once more, although the one before may have been executed.
+    #[arg(long, requires = "risk")]
+    resubmit: bool,
+    /// With --resubmit: why you take the risk of a second charge upon yourself.
+    #[arg(long, requires = "resubmit")]
+    risk: Option<String>,
     /// What proves it: a statement line, a message of the channel.
-    #[arg(long)]
-    evidence: String,
+    #[arg(long, required_unless_present = "resubmit", conflicts_with = "resubmit")]
+    evidence: Option<String>,
     /// Why you decide so.
     #[arg(long)]
     reason: String,
@@ -70,7 +76,7 @@ pub(crate) struct DecideArgs {
     #[arg(long)]
     decision_id: Option<String>,
     #[command(flatten)]
-    operator: OperatorArgs,
+    token: TokenArgs,
 }
 
 /// # Errors
@@ -141,7 +147,7 @@ async fn show(args: &ShowArgs) -> anyhow::Result<()> {
 }
 
 async fn decide(args: &DecideArgs) -> anyhow::Result<()> {
-    let token = args.operator.read()?;
+    let token = args.token.require()?;
     let client = Client::new(&args.api)?;
     let review_path = path(&args.id)?;
     let review = client.get(&review_path).await?;
@@ -154,14 +160,26 @@ async fn decide(args: &DecideArgs) -> anyhow::Result<()> {
         print_json(&answer.body);
         return Ok(());
     }
-    let payment = &answer.body["payment"];
-    if answer.status == StatusCode::ACCEPTED {
-        println!("Accepted; it takes effect soon. Look again: oncepay review show {}", args.id);
-    } else {
-        let (id, state) = (cell(&payment["id"]), cell(&payment["state"]));
-        println!("Decided. {id} {state}: {}", cell(&payment["message"]));
-    }
+    println!("{}", outcome(&args.id, &answer.body));
     Ok(())
+}
+
+/// What came of a decision, in words.
+fn outcome(id: &str, answer: &Value) -> String {
+    match answer["outcome"].as_str() {
+        Some("accepted") => {
+            format!("Accepted; it takes effect soon. Look again: oncepay review show {id}")
+        }
+        Some("proposed") => format!(
+            "Proposed. The amount needs two people: nothing happens until another operator \
+             chooses the same.\nThey see it with: oncepay review show {id}"
+        ),
+        _ => {
+            let payment = &answer["payment"];
+            let (id, state) = (cell(&payment["id"]), cell(&payment["state"]));
+            format!("Decided. {id} {state}: {}", cell(&payment["message"]))
+        }
+    }
 }
 
 fn path(id: &str) -> anyhow::Result<String> {
@@ -171,16 +189,17 @@ fn path(id: &str) -> anyhow::Result<String> {
 
 /// The amount is the payment's own: a person confirms it, and does not type it.
 fn body(args: &DecideArgs, review: &Value) -> anyhow::Result<Value> {
-    let choice = match (&args.paid, args.not_paid) {
-        (Some(transaction), false) => json!({
+    let choice = match (&args.paid, args.not_paid, args.resubmit) {
+        (Some(transaction), false, false) => json!({
             "kind": "confirm_paid",
             "transaction": transaction,
             "amount": review["amount"],
             "currency": review["currency"],
             "evidence": args.evidence,
         }),
-        (None, true) => json!({ "kind": "confirm_not_paid", "evidence": args.evidence }),
-        (Some(_), true) | (None, false) => bail!("say either --paid TRANSACTION or --not-paid"),
+        (None, true, false) => json!({ "kind": "confirm_not_paid", "evidence": args.evidence }),
+        (None, false, true) => json!({ "kind": "resubmit_same_key", "risk": args.risk }),
+        _ => bail!("say one of --paid TRANSACTION, --not-paid and --resubmit"),
     };
     let version = args.version.map_or_else(|| review["version"].clone(), Value::from);
     Ok(json!({ "version": version, "choice": choice, "reason": args.reason }))
@@ -200,8 +219,11 @@ mod tests {
     use clap::Parser;
 
     fn args(extra: &[&str]) -> Result<DecideArgs, String> {
-        let base = ["oncepay", "review", "decide", "rev_x", "--evidence=line 4", "--reason=seen"];
-        let cli = Cli::try_parse_from(base.iter().chain(extra)).map_err(|e| e.to_string())?;
+        let mut all = vec!["oncepay", "review", "decide", "rev_x", "--reason=seen"];
+        if !extra.contains(&"--resubmit") {
+            all.push("--evidence=line 4");
+        }
+        let cli = Cli::try_parse_from(all.iter().chain(extra)).map_err(|e| e.to_string())?;
         match cli.command {
             Command::Review(ReviewCommand::Decide(args)) => Ok(args),
             other => Err(format!("{other:?}")),
@@ -246,6 +268,21 @@ mod tests {
         let not_paid = body(&args(&version).expect("valid"), &review()).expect("valid");
         assert_eq!(not_paid["choice"], json!({ "kind": "confirm_not_paid", "evidence": "line 4" }));
         assert_eq!(not_paid["version"], 4);
+        assert!(args(&["--resubmit"]).is_err(), "a risk must be named");
+        assert!(args(&["--resubmit", "--risk=r", "--evidence=e"]).is_err());
+        let resubmit = args(&["--resubmit", "--risk=the payer waits"]).expect("valid");
+        let resubmit = body(&resubmit, &review()).expect("valid");
+        let expected = json!({ "kind": "resubmit_same_key", "risk": "the payer waits" });
+        assert_eq!(resubmit["choice"], expected);
+    }
+
+    #[test]
+    fn a_person_is_told_that_a_second_one_is_needed() {
+        let said = outcome("rev_x", &json!({ "outcome": "proposed" }));
+        assert!(said.contains("another operator") && said.contains("rev_x"), "{said}");
+        let payment = json!({ "id": "pay_x", "state": "Persisted", "message": "paid" });
+        let said = outcome("rev_x", &json!({ "outcome": "decided", "payment": payment }));
+        assert_eq!(said, "Decided. pay_x Persisted: paid");
     }
 
     #[test]

@@ -74,8 +74,17 @@ fn rows(resource: &Value) -> Vec<Vec<String>> {
     fields.filter_map(row).collect()
 }
 
-/// A line of an order or one of its payments.
+/// A line of an order, one of its payments, or a choice or a proposal of a review.
 fn summary(entry: &Value) -> String {
+    if let Some(kind) = entry["kind"].as_str() {
+        return entry["why"].as_str().map_or(kind.to_owned(), |why| format!("not {kind}: {why}"));
+    }
+    if let Some(operator) = entry["operator"].as_str() {
+        let (choice, reason) = (&entry["choice"], cell(&entry["reason"]));
+        let transaction =
+            choice["transaction"].as_str().map(|number| format!(" {number}")).unwrap_or_default();
+        return format!("{operator}: {}{transaction} ({reason})", cell(&choice["kind"]));
+    }
     match (entry["sku"].as_str(), entry["id"].as_str()) {
         (Some(sku), _) => format!("{} x {sku}", cell(&entry["quantity"])),
         (None, Some(id)) => format!("{id} {}", cell(&entry["state"])),
@@ -98,6 +107,17 @@ mod tests {
         let names: Vec<_> = rows.iter().map(|row| row[0].as_str()).collect();
         assert_eq!(names, ["amount", "currency", "money"]);
         assert_eq!(rows[2][1], "CNY 0.01 under sbx_1");
+    }
+
+    #[test]
+    fn a_person_reads_what_may_be_chosen_and_what_was_proposed() {
+        let of = |entry| summary(&entry);
+        assert_eq!(of(json!({ "kind": "confirm_paid", "why": null })), "confirm_paid");
+        let forbidden = json!({ "kind": "confirm_paid", "why": "it has ended" });
+        assert_eq!(of(forbidden), "not confirm_paid: it has ended");
+        let choice = json!({ "kind": "confirm_paid", "transaction": "t1" });
+        let proposed = json!({ "operator": "bob", "choice": choice, "reason": "seen" });
+        assert_eq!(of(proposed), "bob: confirm_paid t1 (seen)");
     }
 
     #[test]

@@ -78,6 +78,7 @@ pub(crate) fn render(intent: &PaymentIntent, known: &Known) -> Value {
         "channel": intent.channel,
         "account": intent.account,
         "payment_method": intent.payment_method,
+        "started_by": intent.started_by,
         "state": known.state.name(),
         "effect": effect,
         "failure": failure,
@@ -198,6 +199,7 @@ pub(crate) mod tests {
             review: None,
             claim: None,
             goods_held: false,
+            risk_accepted: false,
         }
     }
 

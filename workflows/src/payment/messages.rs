@@ -3,8 +3,8 @@
 //! callers of today are read by the code of tomorrow.
 
 use domain::{
-    Choice, ClaimToken, DecisionId, DecisionStamp, Evidence, Exchange, PaymentEvent, PaymentIntent,
-    PaymentView, Policy, Proven, ReviewId, UnixMillis,
+    Choice, ClaimToken, DecisionId, DecisionStamp, Evidence, Exchange, OperatorName, PaymentEvent,
+    PaymentIntent, PaymentView, Policy, Proven, ReviewId, UnixMillis,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -92,9 +92,11 @@ pub struct DecideReview {
     pub review_version: i64,
     pub choice: Choice,
     pub reason: Evidence,
-    pub operator: String,
-    /// Proof that the operator is who they say.
-    pub stamp: DecisionStamp,
+    pub operator: OperatorName,
+    /// Proof that the operator is who they say. Without it the name is only claimed, as in an
+    /// update that somebody typed into the Web UI.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamp: Option<DecisionStamp>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -115,6 +117,14 @@ pub enum DecideOutput {
         view: PaymentView,
         review_state: String,
         review_version: i64,
+        /// What happened to the review, and by whom, in words.
+        #[serde(default)]
+        changed: String,
+    },
+    /// It is on record, and takes effect once another operator chooses the same.
+    Proposed {
+        view: PaymentView,
+        by: OperatorName,
     },
     /// Not one of this review's choices, or not proved. Nothing was changed.
     Refused {
@@ -124,11 +134,12 @@ pub enum DecideOutput {
 }
 
 impl DecideOutput {
+    /// The row, where the decision or somebody before it changed it.
     #[must_use]
     pub fn view(&self) -> Option<&PaymentView> {
         match self {
             Self::Done { view } | Self::Overtaken { view, .. } => Some(view),
-            Self::Refused { .. } => None,
+            Self::Proposed { .. } | Self::Refused { .. } => None,
         }
     }
 }
