@@ -5,6 +5,7 @@ mod layout {
     pub mod bans;
     pub mod crates;
     pub mod floats;
+    pub mod guarantees;
     pub mod pages;
     pub mod panics;
     pub mod repository;
@@ -14,7 +15,7 @@ mod layout {
 }
 
 use layout::repository::{Finding, Repository, is_rust, report};
-use layout::{bans, crates, floats, pages, panics, size, sql};
+use layout::{bans, crates, floats, guarantees, pages, panics, size, sql};
 
 #[test]
 fn crates_import_only_along_the_arrows() {
@@ -99,6 +100,18 @@ fn the_page_of_payment_states_is_current() {
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
     report(&pages::stale_page(pages::STATE_PAGE, &committed, &fresh));
+}
+
+#[test]
+fn the_page_of_guarantees_is_current() {
+    let repository = Repository::get();
+    let path = repository.root.join(guarantees::PAGE);
+    let fresh = guarantees::render(&repository.files);
+    if std::env::var(pages::UPDATE).is_ok_and(|value| value == "1") {
+        std::fs::write(&path, &fresh).expect("the page can be written");
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    report(&pages::stale_page(guarantees::PAGE, &committed, &fresh));
 }
 
 #[test]
