@@ -11,10 +11,10 @@ pub fn render(files: &[File]) -> String {
     let mut page = String::from(
         "# What is guaranteed, and what proves it\n\n\
          Printed from `tests/scenarios/`; a test fails when this page is stale\n\
-         (`UPDATE_GENERATED=1 cargo test --workspace --test layout` writes it anew). Each module is\n\
-         one thing that goes wrong, played against a real Temporal, a real PostgreSQL and the\n\
-         sandbox process; after each, `tests/src/checker.rs` compares the channel's truth, the rows\n\
-         and the histories with the laws. One alone:\n\
+         (`UPDATE_GENERATED=1 cargo test --workspace --test layout` writes it anew). Each module\n\
+         is one thing that goes wrong, played against a real Temporal, a real PostgreSQL and the\n\
+         sandbox process; after each, `tests/src/checker.rs` compares the channel's truth, the\n\
+         rows and the histories with the laws. One alone:\n\
          `cargo test --workspace --test scenarios -- NAME`.\n",
     );
     let mut modules: Vec<_> = files.iter().filter_map(module).collect();
