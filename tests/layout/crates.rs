@@ -36,7 +36,11 @@ const RULES: [Rule; 10] = [
         banned: &["sqlx"],
     },
     Rule { package: "store", ours: &["domain"], banned: &["reqwest", "temporalio-*"] },
-    Rule { package: "tests", ours: &["dev", "domain", "store", "workflows"], banned: &[] },
+    Rule {
+        package: "tests",
+        ours: &["activities", "channels", "dev", "domain", "store", "workflows"],
+        banned: &[],
+    },
     Rule {
         package: "worker",
         ours: &["activities", "channels", "store", "workflows"],

@@ -7,6 +7,7 @@
 
 pub mod api;
 pub mod checker;
+pub mod inside;
 pub mod proxy;
 pub mod servers;
 pub mod settings;

@@ -16,6 +16,8 @@ pub const SECRET: &str = "5eec8e7000112233445566778899aabbccddeeff00112233445566
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "what a world has is independent")]
 pub struct Setup {
+    /// The merchant, where it must be the same every time; else one that no other world has.
+    pub merchant: Option<&'static str>,
     /// How many worker processes run from the start.
     pub workers: usize,
     /// The HTTP API runs.
@@ -39,6 +41,7 @@ pub struct Setup {
 impl Default for Setup {
     fn default() -> Self {
         Self {
+            merchant: None,
             workers: 1,
             api: true,
             ladder_ms: "200,400,800,1500,1500,1500",

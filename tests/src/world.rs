@@ -87,12 +87,13 @@ impl World {
         let server = postgres.as_ref().unwrap_or(&servers.postgres);
         let database = name.replace('-', "_");
         servers::create_database(server, &database)?;
-        load_catalog(&server.url(store::migrate::OWNER_ROLE, &database), &name).await?;
+        let merchant = setup.merchant.map_or_else(|| name.clone(), str::to_owned);
+        load_catalog(&server.url(store::migrate::OWNER_ROLE, &database), &merchant).await?;
         let (sandbox, sandbox_process) = start_sandbox(servers, &folder, &setup)?;
         let proxy = if setup.proxy { Some(Proxy::start(server.port()).await?) } else { None };
         let address = temporal_url(servers, temporal.as_ref(), skipping.as_ref());
         let mut world = Self {
-            merchant: name.clone(),
+            merchant,
             task_queue: format!("payments-{name}"),
             sandbox,
             api: Api::new(free_port()?),
@@ -130,7 +131,7 @@ impl World {
         self.postgres.as_ref().unwrap_or(&self.servers.postgres)
     }
 
-    fn temporal_url(&self) -> String {
+    pub(crate) fn temporal_url(&self) -> String {
         temporal_url(self.servers, self.temporal.as_ref(), self.skipping.as_ref())
     }
 
@@ -140,6 +141,14 @@ impl World {
     /// # Panics
     /// When Temporal refuses.
     pub async fn start_payment(&self, input: &serde_json::Value) -> String {
+        self.start_payment_at(&self.client, input).await
+    }
+
+    /// The same at another Temporal.
+    ///
+    /// # Panics
+    /// When Temporal refuses.
+    pub async fn start_payment_at(&self, client: &Client, input: &serde_json::Value) -> String {
         let payload = Payload {
             metadata: [("encoding".to_owned(), b"json/plain".to_vec())].into(),
             data: input.to_string().into_bytes(),
@@ -149,7 +158,7 @@ impl World {
         let id = format!("payment/{}/{key}", self.merchant);
         let options = WorkflowStartOptions::new(self.task_queue.clone(), id.clone()).build();
         let input = RawValue::new(vec![payload]);
-        self.client
+        client
             .start_workflow(PaymentWorkflow::run, input, options)
             .await
             .expect("Temporal starts the workflow");
@@ -161,8 +170,14 @@ impl World {
     /// # Errors
     /// When it is not ready in time.
     pub fn start_worker(&mut self) -> Result<()> {
+        let worker = self.spawn_worker(&self.temporal_url())?;
+        self.workers.push(worker);
+        Ok(())
+    }
+
+    fn spawn_worker(&self, temporal_url: &str) -> Result<Child> {
         let port = free_port()?;
-        let log = self.folder.join(format!("worker-{}.log", self.workers.len()));
+        let log = self.folder.join(format!("worker-{port}.log"));
         let server = self.server();
         let database = match &self.proxy {
             Some(proxy) => server
@@ -173,7 +188,7 @@ impl World {
         let worker = Program::new("worker", &self.servers.binaries.worker, &log)
             .env("ONCEPAY_DATABASE_URL", database)
             .env("ONCEPAY_DATABASE_CONNECTIONS", "20")
-            .env("ONCEPAY_TEMPORAL_ADDRESS", self.temporal_url())
+            .env("ONCEPAY_TEMPORAL_ADDRESS", temporal_url)
             .env("ONCEPAY_TASK_QUEUE", &self.task_queue)
             .env("ONCEPAY_WORKER_LISTEN", format!("127.0.0.1:{port}"))
             .env("ONCEPAY_SANDBOX_URL", self.sandbox.url())
@@ -186,8 +201,7 @@ impl World {
             .spawn()?;
         let ready = format!("http://127.0.0.1:{port}/readyz");
         worker.wait_until(START_LIMIT, || dev::http::is_ok(&ready))?;
-        self.workers.push(worker);
-        Ok(())
+        Ok(worker)
     }
 
     /// Ends every worker as a power cut would.
