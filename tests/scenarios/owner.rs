@@ -3,12 +3,17 @@
 
 use crate::support::SETTLED;
 use std::time::Duration;
-use temporalio_common::protos::temporal::api::common::v1::{Payload, Payloads, WorkflowExecution};
+use temporalio_client::Client;
+use temporalio_common::protos::temporal::api::common::v1::{
+    Payload, Payloads, WorkflowExecution, WorkflowType,
+};
+use temporalio_common::protos::temporal::api::taskqueue::v1::TaskQueue;
 use temporalio_common::protos::temporal::api::update::v1::{Input, Meta, Request, WaitPolicy};
 use temporalio_common::protos::temporal::api::workflowservice::v1::{
     DeleteWorkflowExecutionRequest, DescribeWorkflowExecutionRequest,
     DescribeWorkflowExecutionResponse, RequestCancelWorkflowExecutionRequest,
-    ResetWorkflowExecutionRequest, SignalWorkflowExecutionRequest,
+    ResetWorkflowExecutionRequest, SignalWithStartWorkflowExecutionRequest,
+    SignalWorkflowExecutionRequest,
     TerminateWorkflowExecutionRequest, UpdateWorkflowExecutionRequest,
 };
 use tests::World;
@@ -18,6 +23,9 @@ use tests::wait::until;
 const FIRST_TASK_ENDED: i64 = 4;
 /// How long Temporal may take to delete a workflow: it first brings its records up to date.
 const DELETED: Duration = Duration::from_secs(90);
+/// A run may begin whatever came of the one before it; one that runs is taken.
+const ALLOW_DUPLICATE: i32 = 1;
+const USE_EXISTING: i32 = 2;
 /// The stage of an update that has an outcome.
 const COMPLETED: i32 = 3;
 
@@ -110,6 +118,26 @@ pub async fn signal(world: &World, workflow_id: &str, name: &str, texts: &[&str]
     done.expect("Temporal takes the signal");
 }
 
+/// Wakes a payment's owner, and starts one where none runs: signal-with-start, as everybody may.
+pub async fn wake(world: &World, workflow_id: &str, input: &serde_json::Value) {
+    let request = SignalWithStartWorkflowExecutionRequest {
+        namespace: namespace(),
+        workflow_id: workflow_id.to_owned(),
+        workflow_type: Some(WorkflowType { name: "PaymentWorkflow".to_owned() }),
+        task_queue: Some(TaskQueue { name: world.task_queue.clone(), ..Default::default() }),
+        input: Some(arguments(&[&input.to_string()])),
+        signal_name: "wake".to_owned(),
+        signal_input: Some(arguments(&["{}"])),
+        request_id: format!("wake of {workflow_id}"),
+        workflow_id_reuse_policy: ALLOW_DUPLICATE,
+        workflow_id_conflict_policy: USE_EXISTING,
+        ..Default::default()
+    };
+    let mut service = world.client.connection().workflow_service();
+    let done = service.signal_with_start_workflow_execution(tonic::Request::new(request)).await;
+    done.expect("Temporal wakes");
+}
+
 /// Sends an update and gives Temporal's words about its outcome.
 pub async fn update(world: &World, workflow_id: &str, name: &str, texts: &[&str]) -> String {
     let input = Input { name: name.to_owned(), args: Some(arguments(texts)), ..Default::default() };
@@ -131,11 +159,15 @@ pub async fn update(world: &World, workflow_id: &str, name: &str, texts: &[&str]
 }
 
 pub async fn describe(world: &World, workflow_id: &str) -> DescribeWorkflowExecutionResponse {
+    describe_at(&world.client, workflow_id).await
+}
+
+pub async fn describe_at(client: &Client, workflow_id: &str) -> DescribeWorkflowExecutionResponse {
     let request = DescribeWorkflowExecutionRequest {
         namespace: namespace(),
         execution: Some(execution(workflow_id)),
     };
-    let mut service = world.client.connection().workflow_service();
+    let mut service = client.connection().workflow_service();
     let answer = service.describe_workflow_execution(tonic::Request::new(request)).await;
     answer.expect("Temporal describes").into_inner()
 }
