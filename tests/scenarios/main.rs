@@ -11,6 +11,7 @@ mod both_stores_down;
 mod channel_as_slow_as_its_limit;
 mod channel_under_maintenance;
 mod channel_without_lookup_or_idempotency;
+mod checker_catches;
 mod client_of_another_language;
 mod commit_answer_lost;
 mod database_down_after_charge;

@@ -204,6 +204,14 @@ impl World {
         Ok(worker)
     }
 
+    /// The logs of this world's processes.
+    pub(crate) fn logs(&self) -> Vec<String> {
+        let files = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let logs = files.filter(|file| file.path().extension().is_some_and(|end| end == "log"));
+        let bytes = logs.filter_map(|file| std::fs::read(file.path()).ok());
+        bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect()
+    }
+
     /// Ends every worker as a power cut would.
     pub fn kill_workers(&mut self) {
         for worker in self.workers.drain(..) {
