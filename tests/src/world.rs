@@ -204,6 +204,19 @@ impl World {
         Ok(worker)
     }
 
+    /// Another Temporal and another worker process, on the same database and the same channel.
+    ///
+    /// # Errors
+    /// When one of them does not start.
+    pub async fn second_fleet(&self) -> Result<Fleet> {
+        let folder = self.folder.join("second-temporal");
+        let start = || servers::start_temporal(&self.servers.workspace, &folder);
+        let temporal = tokio::task::block_in_place(start)?;
+        let worker = tokio::task::block_in_place(|| self.spawn_worker(&temporal.url()))?;
+        let client = connect(&temporal.url()).await?;
+        Ok(Fleet { client, worker, _temporal: temporal })
+    }
+
     /// The logs of this world's processes.
     pub(crate) fn logs(&self) -> Vec<String> {
         let files = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
@@ -233,6 +246,20 @@ impl World {
         starter.wait_until(START_LIMIT, || dev::http::is_ok(&ready))?;
         self.starter = Some(starter);
         Ok(())
+    }
+}
+
+/// A second Temporal with a worker process of its own.
+pub struct Fleet {
+    pub client: Client,
+    worker: Child,
+    _temporal: TemporalServer,
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        self.worker.kill_9();
+        let _ = self.worker.wait(STOP_LIMIT);
     }
 }
 
