@@ -32,8 +32,8 @@ pub(crate) async fn charge(
     let Some(channel) = activities.channels.get(intent.channel, &intent.account) else {
         return Err(no_account(activities, intent).await);
     };
-    if input.cancelled {
-        refuse_cancelled(activities, intent).await?;
+    if input.recorded_before || input.cancelled {
+        begin_with_the_row(activities, input).await?;
     }
     let capabilities = channel.capabilities();
     // Before the claim is written: our share of the time ends no later than the claim does.
@@ -226,23 +226,27 @@ fn transaction(event: &PaymentEvent) -> Option<domain::ChannelTransactionId> {
     }
 }
 
-/// A run that was cancelled before it did anything records nothing. One that finds a row owns a
-/// payment, and goes on to close it.
-async fn refuse_cancelled(
+/// A run that somebody woke does not begin a payment: a row that is gone is made again, and looked
+/// up. One that was cancelled before it did anything records nothing.
+async fn begin_with_the_row(
     activities: &PaymentActivities,
-    intent: &PaymentIntent,
+    input: &ChargeInput,
 ) -> Result<(), ActivityError> {
-    let id = intent.payment_id();
-    match activities.store.read_payment(&id).await {
-        Err(error) => Err(failure::store(&id, &error)),
-        Ok(Some(_)) => Ok(()),
-        Ok(None) => Err(failure::refused(Refusal {
-            code: code::CANCELLED.to_owned(),
-            message: "cancelled before anything was recorded; nothing was charged".to_owned(),
-            field: None,
-            payment: None,
-        })),
+    let (id, store) = (input.intent.payment_id(), &activities.store);
+    let found = store.read_payment(&id).await.map_err(|error| failure::store(&id, &error))?;
+    if found.is_some() {
+        return Ok(());
     }
+    if input.recorded_before {
+        let rebuilt = store.rebuild(&input.intent, input.start_before).await;
+        return rebuilt.map_err(|error| failure::store(&id, &error));
+    }
+    Err(failure::refused(Refusal {
+        code: code::CANCELLED.to_owned(),
+        message: "cancelled before anything was recorded; nothing was charged".to_owned(),
+        field: None,
+        payment: None,
+    }))
 }
 
 /// An account that this worker does not know refuses a new intent. A payment that is recorded goes

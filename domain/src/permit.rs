@@ -190,9 +190,9 @@ pub(crate) mod tests {
         assert!(!twice(&risky), "a known reference is refused");
         risky.capabilities.refuses_known_reference = false;
         assert!(twice(&risky));
-        risky.capabilities.idempotent_for = Some(Duration::from_secs(10));
+        risky.capabilities.idempotent_for = Some(Duration::from_secs(20));
         assert!(!twice(&risky), "the first answer comes again");
-        risky.now = UnixMillis(11_000);
+        risky.now = UnixMillis(14_000);
         assert!(twice(&risky), "the window has passed");
     }
 

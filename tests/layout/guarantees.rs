@@ -2,6 +2,7 @@
 //! modules themselves.
 
 use crate::layout::repository::File;
+use std::fmt::Write;
 
 pub const PAGE: &str = "docs/GUARANTEES.md";
 const FOLDER: &str = "tests/scenarios/";
@@ -20,9 +21,9 @@ pub fn render(files: &[File]) -> String {
     let mut modules: Vec<_> = files.iter().filter_map(module).collect();
     modules.sort();
     for (name, story, tests) in modules {
-        page.push_str(&format!("\n## {name}\n\n{story}\n\n"));
+        let _ = write!(page, "\n## {name}\n\n{story}\n\n");
         for test in tests {
-            page.push_str(&format!("- {}\n", test.replace('_', " ")));
+            let _ = writeln!(page, "- {}", test.replace('_', " "));
         }
     }
     page

@@ -13,8 +13,8 @@ use temporalio_common::protos::temporal::api::workflowservice::v1::{
     DeleteWorkflowExecutionRequest, DescribeWorkflowExecutionRequest,
     DescribeWorkflowExecutionResponse, RequestCancelWorkflowExecutionRequest,
     ResetWorkflowExecutionRequest, SignalWithStartWorkflowExecutionRequest,
-    SignalWorkflowExecutionRequest,
-    TerminateWorkflowExecutionRequest, UpdateWorkflowExecutionRequest,
+    SignalWorkflowExecutionRequest, TerminateWorkflowExecutionRequest,
+    UpdateWorkflowExecutionRequest,
 };
 use tests::World;
 use tests::wait::until;

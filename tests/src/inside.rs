@@ -68,6 +68,7 @@ impl World {
             fulfilment: self.sandbox.fulfilment_url(),
             ladder_ms: waits(self.setup.ladder_ms),
             awaiting_payer_ms: waits(self.setup.awaiting_payer_ms),
+            four_eyes_above: self.setup.four_eyes_above,
             cached_workflows,
         };
         let (started, starting) = mpsc::channel();
@@ -105,6 +106,7 @@ struct Place {
     fulfilment: String,
     ladder_ms: Vec<u64>,
     awaiting_payer_ms: Vec<u64>,
+    four_eyes_above: &'static str,
     cached_workflows: usize,
 }
 
@@ -124,6 +126,7 @@ impl Place {
                 ladder_ms: self.ladder_ms,
                 awaiting_payer_ms: self.awaiting_payer_ms,
                 decision_key: key,
+                four_eyes: self.four_eyes_above.parse().context("the four-eyes limits")?,
             },
         });
         let options = WorkerOptions::new(self.task_queue)

@@ -134,7 +134,7 @@ async fn not_executed(real: &Real, input: &LookupInput, exchange: Option<&Exchan
         exchange,
     };
     let view = real.activities.store.settle(&news).await?.view;
-    Ok(serde_json::to_value(LookupOutput { view, proven: None })?)
+    Ok(serde_json::to_value(LookupOutput { view, proven: None, open: false })?)
 }
 
 async fn drops_success(real: Real, input: LookupInput) -> Done {
@@ -160,7 +160,7 @@ async fn claims_proof(real: Real, input: LookupInput) -> Done {
     let view = recorded.await?;
     let proof = NotExecutedProof::LookupAfterGrace;
     let proven = token.map(|token| domain::Proven { proof, token });
-    Ok(serde_json::to_value(LookupOutput { view, proven })?)
+    Ok(serde_json::to_value(LookupOutput { view, proven, open: false })?)
 }
 
 /// Claims as one must, sends what `changed` makes of the intent, and settles the intent's amount

@@ -2,7 +2,7 @@
 
 use super::Evidence;
 use crate::World;
-use crate::settings::{ALICE, DECISION_KEY, OPERATORS, SECRET};
+use crate::settings::{DECISION_KEY, OPERATORS, SECRET};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::Value;
@@ -47,8 +47,8 @@ impl World {
 impl Evidence {
     /// L15: no secret is in a row, a history or a log.
     pub(super) fn no_secret_is_written_down(&self, broken: &mut Vec<String>) {
-        let tokens = OPERATORS.split(',').filter_map(|operator| operator.split_once(':'));
-        let secrets = tokens.map(|(_, token)| token).chain([SECRET, DECISION_KEY, ALICE]);
+        let tokens = OPERATORS.into_iter().map(|(_, token)| token);
+        let secrets = tokens.chain([SECRET, DECISION_KEY]);
         for secret in secrets {
             if self.texts.iter().any(|text| text.contains(secret)) {
                 let shown = &secret[..4];

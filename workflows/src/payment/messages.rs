@@ -19,6 +19,10 @@ pub struct ChargeInput {
     /// The run was cancelled before it did anything: an intent that has no row is not recorded.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cancelled: bool,
+    /// Somebody woke the payment's owner, so it was recorded once. A row that is gone is made again
+    /// as one about which a request may have been sent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub recorded_before: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -199,11 +199,16 @@ async fn charge(
 ) -> WorkflowResult<()> {
     let start_before = ctx.state(|s| s.start_before);
     let cancelled = ctx.cancellation_token().is_cancelled();
-    let first = ctx.state_mut(|s| {
+    let (first, woken) = ctx.state_mut(|s| {
         s.close_asked |= cancelled;
-        s.policy.is_none()
+        (s.policy.is_none(), s.woken)
     });
-    let input = ChargeInput { intent: intent.clone(), start_before, cancelled: cancelled && first };
+    let input = ChargeInput {
+        intent: intent.clone(),
+        start_before,
+        cancelled: first && cancelled,
+        recorded_before: first && woken,
+    };
     let output = ctx
         .execute_activity(PaymentActivities::charge, input, options::charge())
         .await
