@@ -25,10 +25,22 @@ pub struct PaymentView {
     /// The claim under which the charge was last sent, while its outcome is waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<ClaimToken>,
+    /// When the row was made again after a loss. Its version began anew then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rebuilt_at: Option<UnixMillis>,
     /// An open review holds the goods back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub goods_held: bool,
     /// A person accepted the risk of sending the request once more, and nobody has yet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub risk_accepted: bool,
+}
+
+impl PaymentView {
+    /// Whether this is the row as it was before `other`: an answer that was on its way while a newer
+    /// one came. A row that was made again is newer than all that the lost one said.
+    #[must_use]
+    pub fn is_older_than(&self, other: &Self) -> bool {
+        (self.rebuilt_at, self.version) < (other.rebuilt_at, other.version)
+    }
 }

@@ -84,7 +84,8 @@ pub(crate) async fn lock_payment(
                payment_method, state, live, version, start_before, claim_token, first_sent_at,
                send_before, permits_used, not_found_at, action, pay_before, transaction_id,
                transaction_amount, transaction_currency, effect, failure_class, review_reason,
-               rebuilt, started_by, risk_accepted_by, risk_taken, clock_timestamp() AS "now!"
+               CASE WHEN rebuilt THEN created_at END AS rebuilt_at, started_by, risk_accepted_by,
+               risk_taken, clock_timestamp() AS "now!"
         FROM payment WHERE id = $1 FOR UPDATE"#,
         id.as_str(),
     )

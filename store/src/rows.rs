@@ -40,7 +40,7 @@ pub(crate) struct PaymentRow {
     pub effect: Option<String>,
     pub failure_class: Option<String>,
     pub review_reason: Option<String>,
-    pub rebuilt: bool,
+    pub rebuilt_at: Option<DateTime<Utc>>,
     pub started_by: Option<String>,
     pub risk_accepted_by: Option<String>,
     pub risk_taken: bool,
@@ -62,7 +62,7 @@ pub struct Payment {
     pub permits_used: u8,
     pub not_found_at: Option<UnixMillis>,
     /// The row was made again after a loss: what was sent before is not known.
-    pub rebuilt: bool,
+    pub rebuilt_at: Option<UnixMillis>,
     /// The decision that lets the request be sent once more, until a claim has done so.
     pub risk_accepted_by: Option<DecisionId>,
     /// The channel may have executed more than one request: the answer to one does not speak of
@@ -91,6 +91,7 @@ impl Payment {
             review,
             claim: self.claim_token.clone().filter(|_| waits),
             goods_held,
+            rebuilt_at: self.rebuilt_at,
             risk_accepted: self.risk_accepted_by.is_some(),
         }
     }
@@ -246,7 +247,7 @@ impl TryFrom<PaymentRow> for Payment {
             permits_used: u8::try_from(row.permits_used)
                 .map_err(|_| reader.wrong("permits_used"))?,
             not_found_at: row.not_found_at.map(millis),
-            rebuilt: row.rebuilt,
+            rebuilt_at: row.rebuilt_at.map(millis),
             risk_accepted_by: row
                 .risk_accepted_by
                 .clone()

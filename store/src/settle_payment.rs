@@ -193,7 +193,7 @@ pub(crate) async fn settle_locked(
 /// lookup speaks of all that was sent; after a repeat, a request's own word is a lost answer. That
 /// one was declined proves as little, where the channel may have executed the other.
 fn believed(payment: &Payment, news: &Confirmation<'_>) -> PaymentEvent {
-    let sent_before = payment.permits_used > 0 || payment.rebuilt;
+    let sent_before = payment.permits_used > 0 || payment.rebuilt_at.is_some();
     match &news.event {
         PaymentEvent::Declined { .. }
             if payment.risk_taken && *news.actor == Actor::ChargeAnswer =>

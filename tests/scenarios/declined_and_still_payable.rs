@@ -105,7 +105,10 @@ async fn a_payer_who_pays_before_the_close_has_paid() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payer_who_pays_after_a_lost_close_is_found_by_lookup() {
     let lost = json!({ "kind": "error_before_commit" });
-    let (world, order) = refusing(LONG_MS, Some(lost)).await;
+    let (world, order) = refusing(LONG_MS, Some(lost.clone())).await;
+    // The close that follows the first lookup is lost as well.
+    let method = json!({ "payment_method": "pm_poor" });
+    world.sandbox.fault("close", method, 1, lost).await;
     let answer = poor(&world, &order, "lookup-only").await;
     let reference = object_in(&world, "open").await;
     world.sandbox.pay("lookup-only", &reference).await;

@@ -2,9 +2,14 @@
 //! because somebody paid what could not be paid any more. Whoever wakes the owner finds it.
 
 use crate::support::{
-    id_of, intent, open_reviews, order, order_in, pay, payment_in, reference_of, run_ended, world,
+    id_of, intent, open_reviews, order, order_in, pay, payment_in, reference_of, run_ended,
 };
-use tests::World;
+use tests::{Setup, World};
+
+/// No answer of this channel is lost, however slow the machine is.
+async fn patient_world() -> World {
+    World::start(Setup { call_limit_ms: 8_000, ..Setup::default() }).await
+}
 
 async fn wake(world: &World, order: &str, key: &str, account: &str, method: &str) {
     let mut input = intent(world, order, account, method);
@@ -15,7 +20,7 @@ async fn wake(world: &World, order: &str, key: &str, account: &str, method: &str
 
 #[tokio::test(flavor = "multi_thread")]
 async fn money_for_a_declined_payment_pays_the_order_that_still_waits() {
-    let world = world().await;
+    let world = patient_world().await;
     let order = order(&world, "o1").await;
     pay(&world, "k1", &intent(&world, &order, "main", "pm_decline")).await;
     payment_in(&world, &id_of(&world, "k1"), &["Failed"]).await;
@@ -28,7 +33,7 @@ async fn money_for_a_declined_payment_pays_the_order_that_still_waits() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn attempt_one_closed_attempt_two_paid_attempt_one_pays_late() {
-    let world = world().await;
+    let world = patient_world().await;
     let order = order(&world, "o1").await;
     pay(&world, "k1", &intent(&world, &order, "lookup-only", "pm_action")).await;
     payment_in(&world, &id_of(&world, "k1"), &["AwaitingPayer"]).await;
@@ -50,7 +55,7 @@ async fn attempt_one_closed_attempt_two_paid_attempt_one_pays_late() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn money_for_a_closed_order_is_kept_and_asked_about() {
-    let world = world().await;
+    let world = patient_world().await;
     let order = order(&world, "o1").await;
     pay(&world, "k1", &intent(&world, &order, "main", "pm_decline")).await;
     payment_in(&world, &id_of(&world, "k1"), &["Failed"]).await;
@@ -72,7 +77,7 @@ async fn money_for_a_closed_order_is_kept_and_asked_about() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_wakes_an_ended_payment_changes_nothing_where_no_money_came() {
-    let world = world().await;
+    let world = patient_world().await;
     let order = order(&world, "o1").await;
     pay(&world, "k1", &intent(&world, &order, "main", "pm_decline")).await;
     let before = payment_in(&world, &id_of(&world, "k1"), &["Failed"]).await;

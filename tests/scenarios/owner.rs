@@ -118,6 +118,21 @@ pub async fn signal(world: &World, workflow_id: &str, name: &str, texts: &[&str]
     done.expect("Temporal takes the signal");
 }
 
+/// Wakes a payment's owner where one runs.
+pub async fn wake_if_open(world: &World, workflow_id: &str) {
+    let request = SignalWorkflowExecutionRequest {
+        namespace: namespace(),
+        workflow_execution: Some(execution(workflow_id)),
+        signal_name: "wake".to_owned(),
+        input: Some(arguments(&["{}"])),
+        ..Default::default()
+    };
+    let mut service = world.client.connection().workflow_service();
+    if let Err(status) = service.signal_workflow_execution(tonic::Request::new(request)).await {
+        assert_eq!(status.code(), tonic::Code::NotFound, "{status:?}");
+    }
+}
+
 /// Wakes a payment's owner, and starts one where none runs: signal-with-start, as everybody may.
 pub async fn wake(world: &World, workflow_id: &str, input: &serde_json::Value) {
     let request = SignalWithStartWorkflowExecutionRequest {

@@ -2,11 +2,16 @@
 //! of both.
 
 use crate::support::{
-    id_of, intent, order, order_closes_in, order_in, pay, payment_in, reference_of, world,
+    id_of, intent, order, order_closes_in, order_in, pay, payment_in, reference_of,
 };
-use tests::World;
+use tests::{Setup, World};
 
 const EVERY_ACCOUNT: [&str; 5] = ["main", "lookup-only", "careless", "resend-only", "blind"];
+
+/// No answer of this channel is lost, however slow the machine is.
+async fn patient_world() -> World {
+    World::start(Setup { call_limit_ms: 8_000, ..Setup::default() }).await
+}
 
 async fn shown(world: &World, account: &str, close_in_s: f64) -> String {
     let order = order(world, &format!("order for {account}")).await;
@@ -19,7 +24,7 @@ async fn shown(world: &World, account: &str, close_in_s: f64) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_pays_has_paid_once_at_every_class_of_channel() {
-    let world = world().await;
+    let world = patient_world().await;
     for account in EVERY_ACCOUNT {
         // Where the channel cannot be asked, the close at the end is what tells.
         let close_in_s = if account == "blind" { 8.0 } else { 600.0 };
@@ -34,7 +39,7 @@ async fn who_pays_has_paid_once_at_every_class_of_channel() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_never_pays_is_closed_at_the_channel_and_the_order_can_be_paid_again() {
-    let world = world().await;
+    let world = patient_world().await;
     let mut orders = Vec::new();
     for account in EVERY_ACCOUNT {
         orders.push(shown(&world, account, 6.0).await);
@@ -51,7 +56,7 @@ async fn who_never_pays_is_closed_at_the_channel_and_the_order_can_be_paid_again
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_open_payment_survives_a_wake_without_being_sent_again() {
-    let world = world().await;
+    let world = patient_world().await;
     let order = shown(&world, "main", 600.0).await;
     let id = format!("payment/{}/main", world.merchant);
     crate::owner::terminate(&world, &id).await;

@@ -1,6 +1,6 @@
 //! A person's decision and the channel's own news about the same money arrive at the same moment.
 
-use crate::owner::signal;
+use crate::owner::wake_if_open;
 use crate::people::{decide_at_the_store, in_review};
 use crate::support::{order, order_in, world};
 use domain::{Actor, Choice, ConfirmedMoney, PaymentEvent, PaymentId, UnixMillis};
@@ -72,7 +72,7 @@ async fn exactly_one_wins_and_the_money_is_counted_once() {
         persons += i64::from(meet(&world, payment, number, number % 2 == 0).await);
     }
     for (order, payment) in &waiting {
-        signal(&world, payment.text("workflow_id"), "wake", &["{}"]).await;
+        wake_if_open(&world, payment.text("workflow_id")).await;
         order_in(&world, order, "Fulfilled").await;
     }
     let counts = sqlx::query(

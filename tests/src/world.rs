@@ -23,6 +23,8 @@ use temporalio_client::{
 };
 use temporalio_common::data_converters::RawValue;
 use temporalio_common::protos::temporal::api::common::v1::Payload;
+use temporalio_common::protos::temporal::api::enums::v1::IndexedValueType;
+use temporalio_common::protos::temporal::api::operatorservice::v1::AddSearchAttributesRequest;
 use workflows::payment::PaymentWorkflow;
 
 /// What is on the shelf of every world at first.
@@ -92,6 +94,10 @@ impl World {
         let (sandbox, sandbox_process) = start_sandbox(servers, &folder, &setup)?;
         let proxy = if setup.proxy { Some(Proxy::start(server.port()).await?) } else { None };
         let address = temporal_url(servers, temporal.as_ref(), skipping.as_ref());
+        let client = connect(&address).await?;
+        if skipping.is_some() {
+            register_attributes(&client).await?;
+        }
         let mut world = Self {
             merchant,
             task_queue: format!("payments-{name}"),
@@ -99,7 +105,7 @@ impl World {
             api: Api::new(free_port()?),
             rows: PgPool::connect_lazy(&server.url("postgres", &database))?,
             store: Store::connect_lazy(&server.url("oncepay_worker", &database), 4)?,
-            client: connect(&address).await?,
+            client,
             proxy,
             postgres,
             temporal,
@@ -286,6 +292,23 @@ async fn connect(address: &str) -> Result<Client> {
     let options = ConnectionOptions::new(url::Url::parse(address)?).identity("scenario").build();
     let connection = Connection::connect(options).await.context("connecting to Temporal")?;
     Ok(Client::new(connection, ClientOptions::new(dev::temporal::NAMESPACE).build())?)
+}
+
+/// The server that skips time knows no search attribute by itself.
+async fn register_attributes(client: &Client) -> Result<()> {
+    let kind = |kind: &str| match kind {
+        "Int" => IndexedValueType::Int,
+        "Bool" => IndexedValueType::Bool,
+        _ => IndexedValueType::Keyword,
+    };
+    let attributes = dev::temporal::SEARCH_ATTRIBUTES;
+    let search_attributes =
+        attributes.iter().map(|(name, of)| ((*name).to_owned(), kind(of) as i32)).collect();
+    let namespace = dev::temporal::NAMESPACE.to_owned();
+    let request = AddSearchAttributesRequest { search_attributes, namespace };
+    let mut operator = client.connection().operator_service();
+    operator.add_search_attributes(tonic::Request::new(request)).await?;
+    Ok(())
 }
 
 fn start_sandbox(

@@ -31,6 +31,7 @@ fn view(state: PaymentState) -> PaymentView {
         review: None,
         claim: None,
         goods_held: false,
+        rebuilt_at: None,
         risk_accepted: false,
     }
 }

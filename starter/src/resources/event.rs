@@ -45,10 +45,27 @@ pub(crate) fn cause(kind: &str, cause: &Value) -> String {
         "closed_at_channel" => "closed at the channel".to_owned(),
         "start_expired" => "too late to send the charge: the payer has left".to_owned(),
         "ladder_ended" => "the last lookup taught nothing; a person is asked".to_owned(),
-        "decided" if cause["choice"] == "confirm_not_paid" => {
-            format!("decided: not paid; {}", cause["evidence"].as_str().unwrap_or("-"))
+        "decided" => decided(&cause["choice"]),
+        "resubmission_refused" => {
+            "the order moved on before the request was sent again; a person is asked".to_owned()
+        }
+        "fulfilment_refused" => {
+            format!("the merchant said that the goods cannot be handed over: {}", word("code"))
         }
         other => format!("{}: {cause}", other.replace('_', " ")),
+    }
+}
+
+/// What a person chose, and what they saw.
+fn decided(choice: &Value) -> String {
+    let text = |name: &str| choice[name].as_str().unwrap_or("-");
+    match text("kind") {
+        "confirm_paid" => {
+            format!("decided: paid under {}; {}", text("transaction"), text("evidence"))
+        }
+        "confirm_not_paid" => format!("decided: not paid; {}", text("evidence")),
+        "resubmit_same_key" => format!("decided: send it once more; {}", text("risk")),
+        other => format!("decided: {}", other.replace('_', " ")),
     }
 }
 
@@ -92,6 +109,16 @@ mod tests {
             json!({ "transaction": "sbx_1", "money": { "amount": 1999, "currency": "CNY" } });
         let told = sentence(&event("money_confirmed", "Persisted", cause));
         assert!(told.starts_with("CNY 19.99 moved; the channel's number is sbx_1;"), "{told}");
+    }
+
+    #[test]
+    fn a_decision_is_told_with_what_the_person_saw() {
+        let choice =
+            |choice: Value| cause("decided", &json!({ "choice": choice, "decision": "d" }));
+        let not_paid = choice(json!({ "kind": "confirm_not_paid", "evidence": "line 7" }));
+        assert_eq!(not_paid, "decided: not paid; line 7");
+        let again = choice(json!({ "kind": "resubmit_same_key", "risk": "it is small" }));
+        assert_eq!(again, "decided: send it once more; it is small");
     }
 
     #[test]

@@ -199,6 +199,7 @@ pub(crate) mod tests {
             review: None,
             claim: None,
             goods_held: false,
+            rebuilt_at: None,
             risk_accepted: false,
         }
     }

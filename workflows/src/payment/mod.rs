@@ -302,7 +302,7 @@ async fn fulfil(
 fn adopt(ctx: &WorkflowContext<PaymentWorkflow>, view: &PaymentView) {
     ctx.state_mut(|s| {
         let known = s.view.as_ref();
-        if known.is_some_and(|known| known.version > view.version) {
+        if known.is_some_and(|known| view.is_older_than(known)) {
             return;
         }
         if known.is_none_or(|known| known.state.name() != view.state.name()) {
