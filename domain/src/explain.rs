@@ -69,6 +69,7 @@ pub enum Rule {
     DeclinedFinally,
     GoodsForKeptMoneyOnly,
     GoodsOnce,
+    GoodsHeldByReview,
     NothingToDecide,
 }
 
@@ -162,7 +163,11 @@ fn waits_for(facts: &ExplainFacts<'_>) -> Option<Wait> {
             wait("a person's decision", remind_at.or(facts.attend_by))
         }
         PaymentState::Persisted { effect: Effect::Applied, .. } if is_unfulfilled(facts) => {
-            wait("the merchant, who hands the goods over", facts.attend_by)
+            if goods_are_held(facts) {
+                wait("a person's answer to the review that holds the goods back", remind_at)
+            } else {
+                wait("the merchant, who hands the goods over", facts.attend_by)
+            }
         }
         PaymentState::Persisted { .. } | PaymentState::Failed { .. } | PaymentState::Closed => {
             if facts.open_reviews.is_empty() {
@@ -177,6 +182,11 @@ fn is_unfulfilled(facts: &ExplainFacts<'_>) -> bool {
     matches!(facts.order_state, OrderState::Paid | OrderState::Fulfilling)
 }
 
+fn goods_are_held(facts: &ExplainFacts<'_>) -> bool {
+    let holds = |review: &OpenReview| review.reason.is_some_and(ReviewReason::holds_goods);
+    facts.open_reviews.iter().any(holds)
+}
+
 fn decide_review(facts: &ExplainFacts<'_>) -> Answer {
     if facts.open_reviews.is_empty() {
         return may_not(Rule::NothingToDecide, "no review of this payment is open");
@@ -189,15 +199,14 @@ fn ask_to_close(facts: &ExplainFacts<'_>) -> Answer {
         PaymentState::Created
         | PaymentState::Processing { .. }
         | PaymentState::AwaitingPayer { .. }
-        | PaymentState::Unknown => Answer::May {
+        | PaymentState::Unknown
+        | PaymentState::ManualReview { reason: ReviewReason::OutcomeUnknown } => Answer::May {
             how: "cancel the workflow in the Temporal Web UI: its owner closes the payment at the \
                   channel where the channel can; money that moved before stays money",
         },
-        PaymentState::ManualReview { .. } => may_not(
-            Rule::UnknownNeverFailsByTime,
-            "a person decides; \"not paid\" is first made so at the channel",
-        ),
-        PaymentState::Succeeded { .. } | PaymentState::Persisted { .. } => money_stays(),
+        PaymentState::ManualReview { .. }
+        | PaymentState::Succeeded { .. }
+        | PaymentState::Persisted { .. } => money_stays(),
         PaymentState::Failed { .. } | PaymentState::Closed => has_ended(),
     }
 }
@@ -213,7 +222,7 @@ fn charge_again(facts: &ExplainFacts<'_>) -> Answer {
         | PaymentState::Unknown
         | PaymentState::ManualReview { reason: ReviewReason::OutcomeUnknown } => {
             let mut why = "the previous request may have been executed; its workflow sends again \
-                           only with proof"
+                           only with proof, or once a review is decided so at a person's risk"
                 .to_owned();
             if facts.permits_used >= MAX_PERMITS {
                 why = format!("{why}, and it did so {MAX_PERMITS} times, which is all");
@@ -300,6 +309,11 @@ fn held_until(facts: &ExplainFacts<'_>) -> Option<UnixMillis> {
 
 fn hand_over_goods(facts: &ExplainFacts<'_>) -> Answer {
     match facts.state {
+        PaymentState::Persisted { effect: Effect::Applied, .. }
+            if is_unfulfilled(facts) && goods_are_held(facts) =>
+        {
+            may_not(Rule::GoodsHeldByReview, "an open review questions the money or the goods")
+        }
         PaymentState::Persisted { effect: Effect::Applied, .. } if is_unfulfilled(facts) => {
             may_not(
                 Rule::OneOwner,

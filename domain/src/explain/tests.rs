@@ -50,7 +50,8 @@ fn may_be_live(state: &PaymentState) -> bool {
 
 /// Looks at every combination that the rows allow.
 fn each(mut look: impl FnMut(&ExplainFacts<'_>, &Explanation)) {
-    let (other, reviews) = (payment(), [review()]);
+    let held = OpenReview { reason: Some(ReviewReason::FulfilmentRefused), ..review() };
+    let (other, reviews) = (payment(), [review(), held]);
     for state in states() {
         for order_state in OrderState::ALL {
             for bits in 0_u8..32 {
@@ -66,7 +67,12 @@ fn each(mut look: impl FnMut(&ExplainFacts<'_>, &Explanation)) {
                     order_state,
                     other_live: (!live && bit(2)).then_some(&other),
                     declined_finally: bit(3),
-                    open_reviews: if bit(4) { &reviews } else { &[] },
+                    // None, the first, or both: the second holds the goods back.
+                    open_reviews: match (bit(4), bit(1)) {
+                        (false, _) => &[],
+                        (true, false) => &reviews[..1],
+                        (true, true) => &reviews,
+                    },
                     now: NOW,
                 };
                 look(&facts, &explain(&facts));

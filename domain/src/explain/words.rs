@@ -29,7 +29,7 @@ impl Act {
 }
 
 impl Rule {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::OneOwner,
         Self::NoRepeatWithoutProof,
         Self::PaidOnce,
@@ -41,6 +41,7 @@ impl Rule {
         Self::DeclinedFinally,
         Self::GoodsForKeptMoneyOnly,
         Self::GoodsOnce,
+        Self::GoodsHeldByReview,
         Self::NothingToDecide,
     ];
 
@@ -59,6 +60,7 @@ impl Rule {
             Self::DeclinedFinally => "declined_finally",
             Self::GoodsForKeptMoneyOnly => "goods_for_kept_money_only",
             Self::GoodsOnce => "goods_once",
+            Self::GoodsHeldByReview => "goods_held_by_review",
             Self::NothingToDecide => "nothing_to_decide",
         }
     }
