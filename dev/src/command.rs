@@ -3,6 +3,7 @@
 pub mod check;
 pub mod demo;
 pub mod scenario;
+pub mod shop;
 pub mod sql_data;
 pub mod status;
 pub mod test;

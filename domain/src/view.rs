@@ -37,8 +37,8 @@ pub struct PaymentView {
 }
 
 impl PaymentView {
-    /// Whether this is the row as it was before `other`: an answer that was on its way while a newer
-    /// one came. A row that was made again is newer than all that the lost one said.
+    /// Whether this is the row as it was before `other`: an answer that was on its way while a
+    /// newer one came. A row that was made again is newer than all that the lost one said.
     #[must_use]
     pub fn is_older_than(&self, other: &Self) -> bool {
         (self.rebuilt_at, self.version) < (other.rebuilt_at, other.version)

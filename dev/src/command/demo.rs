@@ -1,4 +1,4 @@
-//! `cargo dev demo`: four payments, each with another fate, and the proof of what happened.
+//! `cargo dev demo`: some payments, each with another fate, and the proof of what happened.
 //!
 //! Everything goes through the public HTTP API; what the sandbox really charged is compared.
 
@@ -12,7 +12,8 @@ use dev::keys::Keys;
 use dev::paths::Workspace;
 use dev::table;
 
-use super::scenario::{Outcome, SCENARIOS, Shop};
+use super::scenario::{Outcome, SCENARIOS};
+use super::shop::Shop;
 use super::up::{self, Session};
 
 /// What happens after the scenarios to a stack that this command started.
@@ -25,7 +26,7 @@ pub enum After {
 pub fn run(workspace: &Workspace, after: After, json: Option<&Path>) -> Result<ExitCode> {
     eprintln!("cargo dev demo in {}", workspace.root().display());
     let session = Session::open(workspace)?;
-    let played = play(workspace, &session, json);
+    let played = play(workspace, &session, after, json);
     let code = match &played {
         Ok(Verdict::AsExpected) => ExitCode::SUCCESS,
         Ok(Verdict::Different) | Err(_) => ExitCode::FAILURE,
@@ -58,7 +59,12 @@ enum Verdict {
     Different,
 }
 
-fn play(workspace: &Workspace, session: &Session, json: Option<&Path>) -> Result<Verdict> {
+fn play(
+    workspace: &Workspace,
+    session: &Session,
+    after: After,
+    json: Option<&Path>,
+) -> Result<Verdict> {
     let keys = Keys::load_or_create(&workspace.dev_dir().join("keys.json"))?;
     let addresses = session.addresses();
     let interrupted = session.stop_flag()?;
@@ -79,7 +85,7 @@ fn play(workspace: &Workspace, session: &Session, json: Option<&Path>) -> Result
     println!("\n{}", table::render(&rows(&outcomes)));
     let links = outcomes.iter().filter_map(|outcome| addresses.workflow_page(&outcome.workflow_id));
     let links: Vec<String> = links.map(|link| format!("  {link}")).collect();
-    if !links.is_empty() {
+    if after == After::Stay && !links.is_empty() {
         println!("\nIn the Web UI:\n{}", links.join("\n"));
     }
     if let Some(file) = json {
@@ -97,11 +103,14 @@ fn play(workspace: &Workspace, session: &Session, json: Option<&Path>) -> Result
 }
 
 fn rows(outcomes: &[Outcome]) -> Vec<Vec<String>> {
-    let head =
-        ["scenario", "payment", "order", "charges", "payment id"].map(str::to_owned).to_vec();
+    let head = ["scenario", "payment", "order", "charges", "open question", "payment id"]
+        .map(str::to_owned)
+        .to_vec();
     let row = |outcome: &Outcome| {
         let charges = outcome.charges.to_string();
-        let cells = [&outcome.scenario, &outcome.state, &outcome.order_state, &charges];
+        let none = String::from("-");
+        let review = outcome.review.as_ref().unwrap_or(&none);
+        let cells = [&outcome.scenario, &outcome.state, &outcome.order_state, &charges, review];
         let mut cells: Vec<String> = cells.into_iter().cloned().collect();
         cells.push(outcome.payment.clone());
         cells

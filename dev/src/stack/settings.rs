@@ -19,6 +19,8 @@ use crate::temporal::NAMESPACE;
 pub const DATABASE: &str = "oncepay";
 /// Waits before each lookup of a payment whose outcome is unknown: short, somebody is watching.
 const LOOKUP_LADDER_MS: &str = "1000,2000,3000";
+/// The same for the lookups while a payer must act.
+const AWAITING_PAYER_MS: &str = "1000,2000,3000";
 
 /// Wished ports; a taken one is replaced by a free one. 0 means any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -242,7 +244,8 @@ impl Setting<'_> {
             .env("ONCEPAY_SANDBOX_URL", &self.addresses.sandbox)
             .env("ONCEPAY_SANDBOX_ACCOUNTS_FILE", self.accounts_file())
             .env("ONCEPAY_FULFILMENT_URL", fulfilment)
-            .env("ONCEPAY_LOOKUP_LADDER_MS", LOOKUP_LADDER_MS);
+            .env("ONCEPAY_LOOKUP_LADDER_MS", LOOKUP_LADDER_MS)
+            .env("ONCEPAY_AWAITING_PAYER_MS", AWAITING_PAYER_MS);
         Ok(self.with_temporal(program))
     }
 
