@@ -144,6 +144,13 @@ fn docker_compose_runs_everything_with_settings_that_are_read() {
     report(&findings);
 }
 
+#[test]
+fn the_attributes_that_are_checked_are_those_that_are_created() {
+    let checked = workflows::attributes::ALL.map(|(name, kind)| (name, format!("{kind:?}")));
+    let created = dev::temporal::SEARCH_ATTRIBUTES.map(|(name, kind)| (name, kind.to_owned()));
+    assert_eq!(checked, created);
+}
+
 fn in_rust(rule: impl Fn(&str, &str) -> Vec<Finding>) -> Vec<Finding> {
     Repository::get().check(is_rust, rule)
 }

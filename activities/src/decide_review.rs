@@ -56,7 +56,7 @@ pub(crate) async fn decide_review(
         Decided::IdTaken => {
             refused(code::IDEMPOTENCY_CONFLICT, "the key was used for another decision")
         }
-        Decided::NoSuchReview => refused("review_not_found", "there is no such review"),
+        Decided::NoSuchReview => refused(code::REVIEW_NOT_FOUND, "there is no such review"),
         Decided::MayTakeEffect => {
             let message = "a decision that was let to take effect did not".to_owned();
             return Err(failure::again("decision_undecided", message));
@@ -91,8 +91,9 @@ fn proof(activities: &PaymentActivities, told: &DecideReview) -> Option<Proof> {
 /// A rule about people has its own code; any other says that this is no choice here.
 fn forbidden(why: WhyNot) -> DecideOutput {
     let code = match why {
-        WhyNot::OwnPayment | WhyNot::Unauthenticated => why.as_str(),
-        _ => "not_a_choice",
+        WhyNot::OwnPayment => code::OWN_PAYMENT,
+        WhyNot::Unauthenticated => code::UNAUTHENTICATED_DECISION,
+        _ => code::NOT_A_CHOICE,
     };
     refused(code, &why.to_string())
 }
@@ -105,7 +106,7 @@ async fn close_first(
 ) -> Result<Option<DecideOutput>, ActivityError> {
     let intent = &input.intent;
     let Some(channel) = activities.channels.get(intent.channel, &intent.account) else {
-        return Ok(Some(refused("unknown_account", "the payment's account is not set up")));
+        return Ok(Some(refused(code::UNKNOWN_ACCOUNT, "the payment's account is not set up")));
     };
     if !channel.capabilities().close {
         return Ok(None);
@@ -137,7 +138,7 @@ async fn close_first(
             record(activities, input, &exchange).await?;
             let why = "the channel did not confirm that the reference is closed; \
                        decide again later, under a new key";
-            Ok(Some(refused("channel_unavailable", why)))
+            Ok(Some(refused(code::CHANNEL_UNAVAILABLE, why)))
         }
     }
 }

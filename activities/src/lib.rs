@@ -10,6 +10,7 @@ mod fulfil;
 mod lookup;
 mod persist;
 mod sender;
+pub mod trace;
 
 use channels::Channels;
 use channels::fulfilment::Fulfilment;

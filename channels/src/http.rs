@@ -1,7 +1,7 @@
 //! The HTTP client of every adapter: no retry, no redirect, no cookie, a bounded answer.
 
 use crate::error::SettingsError;
-use domain::{NotExecutedProof, UnknownReason};
+use domain::{NotExecutedProof, TRACEPARENT, TraceParent, UnknownReason};
 use reqwest::header::HeaderMap;
 use reqwest::{Client, RequestBuilder, StatusCode};
 use std::time::{Duration, Instant};
@@ -11,6 +11,23 @@ pub const MAX_ANSWER_LEN: usize = 64 * 1024;
 /// Longest wait for a connection; part of the call's own limit.
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 const IDLE_CONNECTIONS: usize = 64;
+
+tokio::task_local! {
+    static TRACE: TraceParent;
+}
+
+/// Whatever the work sends says which trace it belongs to.
+pub async fn under<T>(trace: TraceParent, work: impl Future<Output = T>) -> T {
+    TRACE.scope(trace, work).await
+}
+
+/// The `traceparent` of one call, if there is a trace: each call is a span of its own.
+fn traceparent() -> Option<String> {
+    let mut span = [0; 8];
+    // Without randomness two spans have one id, and the call is none the worse for it.
+    let _ = aws_lc_rs::rand::fill(&mut span);
+    TRACE.try_with(|trace| trace.with_span(span).to_string()).ok()
+}
 
 /// # Errors
 /// [`SettingsError::Client`] when TLS cannot be set up.
@@ -51,6 +68,10 @@ pub async fn send(request: RequestBuilder, deadline: Instant) -> Result<Answer, 
     if left.is_zero() {
         return Err(NoAnswer::NotSent(NotExecutedProof::NothingSent));
     }
+    let request = match traceparent() {
+        Some(trace) => request.header(TRACEPARENT, trace),
+        None => request,
+    };
     let mut response = request.timeout(left).send().await.map_err(|error| no_answer(&error))?;
     let status = response.status();
     let headers = response.headers().clone();

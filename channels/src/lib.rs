@@ -7,6 +7,7 @@
 pub mod error;
 pub mod fulfilment;
 pub mod http;
+mod metrics;
 pub mod sandbox;
 
 pub use error::SettingsError;
@@ -43,25 +44,40 @@ impl Channel {
         }
     }
 
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Sandbox(_) => ChannelKind::Sandbox.as_str(),
+        }
+    }
+
     /// Sends one charge, once.
     pub async fn charge(&self, request: &ChargeRequest<'_>) -> ChargeAnswer {
-        match self {
+        let started = Instant::now();
+        let answer = match self {
             Self::Sandbox(account) => account.charge(request).await,
-        }
+        };
+        metrics::called(self.kind(), "charge", metrics::of_charge(&answer), started);
+        answer
     }
 
     /// Asks what became of a reference.
     pub async fn lookup(&self, reference: &ChannelReference) -> LookupAnswer {
-        match self {
+        let started = Instant::now();
+        let answer = match self {
             Self::Sandbox(account) => account.lookup(reference).await,
-        }
+        };
+        metrics::called(self.kind(), "lookup", metrics::of_lookup(&answer), started);
+        answer
     }
 
     /// Makes a reference unpayable, unless it is paid.
     pub async fn close(&self, reference: &ChannelReference) -> CloseAnswer {
-        match self {
+        let started = Instant::now();
+        let answer = match self {
             Self::Sandbox(account) => account.close(reference).await,
-        }
+        };
+        metrics::called(self.kind(), "close", metrics::of_close(&answer), started);
+        answer
     }
 }
 

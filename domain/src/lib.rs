@@ -28,6 +28,7 @@ pub mod recovery;
 pub mod review;
 pub mod state_page;
 pub mod time;
+pub mod trace;
 pub mod view;
 
 pub use audit::{Actor, Choice, DecisionStamp, Evidence};
@@ -49,4 +50,5 @@ pub use permit::{PermitFacts, PermitGround, PermitRefused, RetryPermit};
 pub use recovery::{Action, Facts, Policy, Proven};
 pub use review::{ChoiceKind, FourEyes, Proof, ReviewFacts, WhyNot};
 pub use time::UnixMillis;
+pub use trace::{TRACEPARENT, TraceParent};
 pub use view::PaymentView;

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::answer::Answer;
 use crate::app::App;
 use crate::channel::{self, MAX_BODY_BYTES};
-use crate::{payer, truth};
+use crate::{payer, trace, truth};
 
 type Shared = State<Arc<App>>;
 
@@ -33,6 +33,7 @@ pub fn routes(app: Arc<App>) -> Router {
         .route("/admin/reset", post(reset))
         .route("/admin/pay/{account}/{reference}", post(payer::pay))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(axum::middleware::from_fn(trace::log))
         .with_state(app)
 }
 

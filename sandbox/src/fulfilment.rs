@@ -22,6 +22,7 @@ use crate::perform::Call;
 use crate::requests::Entry;
 use crate::serve::HangUp;
 use crate::sign::{fresh_id, header};
+use crate::trace;
 
 const KEY: &str = "idempotency-key";
 const MAX_KEY_LEN: usize = 255;
@@ -32,6 +33,7 @@ pub fn routes(app: Arc<App>) -> Router {
     Router::new()
         .route("/healthz", get(|| async { "ok" }))
         .route("/fulfilments", post(receive))
+        .layer(axum::middleware::from_fn(trace::log))
         .with_state(app)
 }
 

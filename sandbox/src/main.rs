@@ -19,6 +19,7 @@ mod perform;
 mod requests;
 mod serve;
 mod sign;
+mod trace;
 mod truth;
 
 use std::net::SocketAddr;

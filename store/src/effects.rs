@@ -2,6 +2,7 @@
 
 use crate::error::{Doing, StoreError, exactly_one};
 use crate::locks::LockedOrder;
+use crate::metrics;
 use crate::rows::{ATTEND_REVIEW_S, Payment, StateColumns, units};
 use domain::{
     ConfirmedMoney, Effect, EventId, OrderState, PaymentIntent, PaymentView, ReviewId,
@@ -50,6 +51,7 @@ pub(crate) async fn take_step(
         open_review(tx, payment, record.id, reason).await?;
     }
     if moved {
+        metrics::moved(from, payment);
         insert_outbox(tx, payment).await?;
     }
     Ok(())
@@ -168,7 +170,7 @@ pub(crate) async fn open_review(
     reason: ReviewReason,
 ) -> Result<ReviewId, StoreError> {
     let id = ReviewId::of(event);
-    sqlx::query!(
+    let opened = sqlx::query!(
         r#"-- review.open
         INSERT INTO review (id, payment_id, event_id, reason, state, remind_at)
         VALUES ($1, $2, $3, $4, 'Open', clock_timestamp() + make_interval(secs => $5))
@@ -182,6 +184,9 @@ pub(crate) async fn open_review(
     .execute(&mut **tx)
     .await
     .doing("opening a review")?;
+    if opened.rows_affected() > 0 {
+        metrics::review_opened(reason);
+    }
     Ok(id)
 }
 

@@ -36,6 +36,7 @@ impl StoreError {
             let ours = ["22", "23"].iter().any(|class| code.starts_with(class));
             ours.then(|| error.constraint().unwrap_or(&code).to_owned())
         });
+        crate::metrics::failed(if broken.is_some() { "broken_rule" } else { "unavailable" });
         match broken {
             Some(constraint) => Self::BrokenRule { doing, constraint, source },
             None => Self::Unavailable { doing, source },

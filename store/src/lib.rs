@@ -11,6 +11,7 @@ pub mod exchanges;
 pub mod explained;
 pub mod fulfilment;
 mod locks;
+pub mod metrics;
 pub mod migrate;
 mod news;
 pub mod operators;

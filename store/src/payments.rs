@@ -6,6 +6,7 @@ use crate::Store;
 use crate::effects::{self, EventRecord};
 use crate::error::{Doing, StoreError, exactly_one};
 use crate::locks::{LockedOrder, lock_order, lock_payment};
+use crate::metrics;
 use crate::rows::{Payment, timestamp, units};
 use domain::{
     Capabilities, ClaimToken, EventId, IntentField, OperatorName, OrderState, PaymentEvent,
@@ -372,6 +373,7 @@ async fn write_claim(
     if let Step::Moved(_) = &step {
         effects::take_step(tx, &mut payment, step, &record).await?;
     }
+    metrics::claimed(ground);
     let view = effects::view(tx, &payment, order.state).await?;
     Ok(Claim::Granted { view, pay_before: order.close_at })
 }

@@ -131,7 +131,9 @@ impl Place {
         });
         let options = WorkerOptions::new(self.task_queue)
             .register_activities(HookedActivities { real, hook })
+            .activity_inbound_interceptor(activities::trace::Traced)
             .register_workflow::<PaymentWorkflow>()?
+            .workflow_interceptor(workflows::trace::carrier())
             .max_cached_workflows(self.cached_workflows)
             .workflow_task_poller_behavior(PollerBehavior::SimpleMaximum(POLLERS))
             .activity_task_poller_behavior(PollerBehavior::SimpleMaximum(POLLERS))

@@ -49,6 +49,9 @@ pub struct World {
     pub temporal: Option<TemporalServer>,
     pub skipping: Option<TestServer>,
     pub workers: Vec<Child>,
+    /// Where the first worker and the API serve their metrics.
+    pub worker_metrics: u16,
+    pub api_metrics: u16,
     starter: Option<Child>,
     _sandbox: Child,
     database: String,
@@ -111,6 +114,8 @@ impl World {
             temporal,
             skipping,
             workers: Vec::new(),
+            worker_metrics: free_port()?,
+            api_metrics: free_port()?,
             starter: None,
             _sandbox: sandbox_process,
             database,
@@ -133,11 +138,18 @@ impl World {
         self.server().url(role, &self.database)
     }
 
+    /// A folder of this world's own, for what a program writes beside.
+    #[must_use]
+    pub fn folder(&self) -> &std::path::Path {
+        &self.folder
+    }
+
     fn server(&self) -> &Postgres {
         self.postgres.as_ref().unwrap_or(&self.servers.postgres)
     }
 
-    pub(crate) fn temporal_url(&self) -> String {
+    #[must_use]
+    pub fn temporal_url(&self) -> String {
         temporal_url(self.servers, self.temporal.as_ref(), self.skipping.as_ref())
     }
 
@@ -197,6 +209,7 @@ impl World {
             .env("ONCEPAY_TEMPORAL_ADDRESS", temporal_url)
             .env("ONCEPAY_TASK_QUEUE", &self.task_queue)
             .env("ONCEPAY_WORKER_LISTEN", format!("127.0.0.1:{port}"))
+            .env("ONCEPAY_WORKER_METRICS_LISTEN", format!("127.0.0.1:{}", self.worker_metrics))
             .env("ONCEPAY_SANDBOX_URL", self.sandbox.url())
             .env("ONCEPAY_SANDBOX_ACCOUNTS_FILE", self.folder.join("accounts.json"))
             .env("ONCEPAY_FULFILMENT_URL", self.sandbox.fulfilment_url())
@@ -224,7 +237,8 @@ impl World {
     }
 
     /// The logs of this world's processes.
-    pub(crate) fn logs(&self) -> Vec<String> {
+    #[must_use]
+    pub fn logs(&self) -> Vec<String> {
         let files = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let logs = files.filter(|file| file.path().extension().is_some_and(|end| end == "log"));
         let bytes = logs.filter_map(|file| std::fs::read(file.path()).ok());
@@ -243,6 +257,7 @@ impl World {
         let starter = Program::new("oncepay", &self.servers.binaries.oncepay, &log)
             .arg("serve")
             .env("ONCEPAY_LISTEN", format!("127.0.0.1:{}", self.api.port()))
+            .env("ONCEPAY_METRICS_LISTEN", format!("127.0.0.1:{}", self.api_metrics))
             .env("ONCEPAY_DATABASE_URL", self.server().url("oncepay_api", &self.database))
             .env("ONCEPAY_TEMPORAL_ADDRESS", self.temporal_url())
             .env("ONCEPAY_TASK_QUEUE", &self.task_queue)

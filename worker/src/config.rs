@@ -26,13 +26,18 @@ pub struct Config {
     /// Temporal's address.
     #[arg(long, env = "ONCEPAY_TEMPORAL_ADDRESS", default_value = "http://127.0.0.1:7233")]
     pub temporal_address: Url,
+    /// Temporal's namespace.
     #[arg(long, env = "ONCEPAY_TEMPORAL_NAMESPACE", default_value = "default")]
     pub temporal_namespace: String,
+    /// Task queue to work on.
     #[arg(long, env = "ONCEPAY_TASK_QUEUE", default_value = workflows::ids::PAYMENTS_QUEUE)]
     pub task_queue: String,
     /// Where /healthz and /readyz are served.
     #[arg(long, env = "ONCEPAY_WORKER_LISTEN", default_value = "127.0.0.1:8081")]
     pub listen: SocketAddr,
+    /// Where metrics are served, under /metrics.
+    #[arg(long, env = "ONCEPAY_WORKER_METRICS_LISTEN", default_value = "127.0.0.1:9465")]
+    pub metrics_listen: SocketAddr,
     /// The sandbox channel's address.
     #[arg(long, env = "ONCEPAY_SANDBOX_URL")]
     pub sandbox_url: Option<String>,
@@ -141,6 +146,7 @@ mod tests {
         for (flag, value) in [
             ("--temporal-address", "not an address"),
             ("--listen", "nowhere"),
+            ("--metrics-listen", "nowhere"),
             ("--ladder-ms", "0"),
             ("--ladder-ms", "1,x"),
             ("--database-connections", "0"),

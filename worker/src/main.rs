@@ -4,6 +4,7 @@
 
 mod config;
 mod health;
+mod metrics;
 
 use activities::PaymentActivities;
 use anyhow::{Context, Result};
@@ -53,9 +54,17 @@ async fn main() -> Result<()> {
     let health = Health { store: store.clone(), polling: polling.clone() };
     let listen = config.listen;
     let health = tokio::spawn(async move { health::serve(listen, health).await });
+    let (sdk, telemetry) = metrics::of_the_sdk()?;
+    tokio::spawn(metrics::serve(config.metrics_listen, sdk));
+    tokio::spawn(metrics::count(store.clone()));
     let Some(client) = stop.before(connect(&config)).await else { return Ok(()) };
     let client = client?;
-    let runtime = Runtime::from_current_tokio(RuntimeOptions::default())?;
+    let runtime = Runtime::from_current_tokio(
+        RuntimeOptions::builder()
+            .telemetry_options(telemetry)
+            .build()
+            .map_err(anyhow::Error::msg)?,
+    )?;
     let mut worker = Worker::new(&runtime, client, options(&config, activities)?)?;
     let shut_down = worker.shutdown_handle();
     polling.store(true, Ordering::Relaxed);
@@ -79,7 +88,9 @@ async fn main() -> Result<()> {
 fn options(config: &Config, activities: PaymentActivities) -> Result<WorkerOptions> {
     Ok(WorkerOptions::new(config.task_queue.clone())
         .register_activities(activities)
+        .activity_inbound_interceptor(activities::trace::Traced)
         .register_workflow::<PaymentWorkflow>()?
+        .workflow_interceptor(workflows::trace::carrier())
         .max_cached_workflows(CACHED_WORKFLOWS)
         .workflow_task_poller_behavior(PollerBehavior::SimpleMaximum(POLLERS))
         .activity_task_poller_behavior(PollerBehavior::SimpleMaximum(POLLERS))
@@ -135,4 +146,9 @@ impl Stop {
             () = self.wait() => None,
         }
     }
+}
+
+#[cfg(test)]
+mod tests {
+    mod settings_page;
 }

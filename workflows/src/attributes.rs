@@ -3,6 +3,7 @@
 
 use domain::{PaymentIntent, PaymentView};
 use temporalio_common::search_attributes::{SearchAttributeKey, SearchAttributeUpdate};
+use temporalio_protos::temporal::api::enums::v1::IndexedValueType;
 
 const PAYMENT_ID: SearchAttributeKey<String> = SearchAttributeKey::keyword("PaymentId");
 const PAYMENT_STATUS: SearchAttributeKey<String> = SearchAttributeKey::keyword("PaymentStatus");
@@ -13,6 +14,18 @@ const CHANNEL_TRANSACTION: SearchAttributeKey<String> =
     SearchAttributeKey::keyword("ChannelTransaction");
 const AMOUNT_MINOR: SearchAttributeKey<i64> = SearchAttributeKey::int("AmountMinor");
 const NEEDS_REVIEW: SearchAttributeKey<bool> = SearchAttributeKey::bool("NeedsReview");
+
+/// Every attribute by its name, with its type.
+pub const ALL: [(&str, IndexedValueType); 8] = [
+    ("PaymentId", IndexedValueType::Keyword),
+    ("PaymentStatus", IndexedValueType::Keyword),
+    ("MerchantId", IndexedValueType::Keyword),
+    ("OrderId", IndexedValueType::Keyword),
+    ("Channel", IndexedValueType::Keyword),
+    ("ChannelTransaction", IndexedValueType::Keyword),
+    ("AmountMinor", IndexedValueType::Int),
+    ("NeedsReview", IndexedValueType::Bool),
+];
 
 /// What is known when a payment's workflow is started.
 #[must_use]

@@ -8,3 +8,4 @@ pub mod contract;
 pub mod ids;
 pub mod payment;
 pub mod raw;
+pub mod trace;

@@ -191,4 +191,20 @@ pub mod code {
     pub const UNKNOWN_ACCOUNT: &str = "unknown_account";
     pub const CANCELLED: &str = "cancelled";
     pub const BROKEN_RULE: &str = "broken_rule";
+
+    pub const REVIEW_NOT_FOUND: &str = "review_not_found";
+    pub const NOT_A_CHOICE: &str = "not_a_choice";
+    pub const OWN_PAYMENT: &str = "own_payment";
+    pub const UNAUTHENTICATED_DECISION: &str = "unauthenticated_decision";
+    pub const CHANNEL_UNAVAILABLE: &str = "channel_unavailable";
+    /// Why a decision is refused.
+    pub const OF_DECISIONS: [&str; 7] = [
+        NOT_A_CHOICE,
+        OWN_PAYMENT,
+        UNAUTHENTICATED_DECISION,
+        CHANNEL_UNAVAILABLE,
+        IDEMPOTENCY_CONFLICT,
+        REVIEW_NOT_FOUND,
+        UNKNOWN_ACCOUNT,
+    ];
 }

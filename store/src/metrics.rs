@@ -1,0 +1,123 @@
+//! What the store counts, for whichever process it runs in. It counts what it writes; where a
+//! commit fails afterwards, the same is written and counted again.
+
+use crate::Store;
+use crate::error::{Doing, StoreError};
+use crate::rows::Payment;
+use domain::{Effect, FailureClass, PaymentState, ReviewReason};
+use prometheus::{
+    IntCounterVec, IntGauge, IntGaugeVec, register_int_counter_vec, register_int_gauge,
+    register_int_gauge_vec,
+};
+use std::sync::LazyLock;
+
+/// Most payments that one look at what is unknown reads.
+const MAX_UNKNOWN: i64 = 10_000;
+
+static ENDED: LazyLock<IntCounterVec> = LazyLock::new(|| {
+    let help = "Payments that came to an end.";
+    counter("oncepay_payments_ended_total", help, &["outcome", "channel"])
+});
+static CLAIMS: LazyLock<IntCounterVec> = LazyLock::new(|| {
+    let help = "Rights to send a charge: the first, or another by the ground of its permit.";
+    counter("oncepay_claims_total", help, &["ground"])
+});
+static REVIEWS: LazyLock<IntCounterVec> = LazyLock::new(|| {
+    counter("oncepay_reviews_opened_total", "Questions for a person.", &["reason"])
+});
+static ERRORS: LazyLock<IntCounterVec> = LazyLock::new(|| {
+    counter("oncepay_database_errors_total", "Calls of the database that failed.", &["kind"])
+});
+static OPEN_REVIEWS: LazyLock<IntGaugeVec> = LazyLock::new(|| {
+    let help = "Questions that wait for a person.";
+    // Cannot fail: name and labels are constants, registered once.
+    register_int_gauge_vec!("oncepay_open_reviews", help, &["reason"]).expect("a metric of ours")
+});
+static OLDEST_UNKNOWN: LazyLock<IntGauge> = LazyLock::new(|| {
+    let help = "Time since the first request of the oldest payment whose outcome is unknown.";
+    // Cannot fail: the name is a constant, registered once.
+    register_int_gauge!("oncepay_oldest_unknown_age_seconds", help).expect("a metric of ours")
+});
+
+fn counter(name: &str, help: &str, labels: &[&str]) -> IntCounterVec {
+    // Cannot fail: names and labels are constants, and each is registered once.
+    register_int_counter_vec!(name, help, labels).expect("a metric of ours")
+}
+
+impl Store {
+    /// Counts what waits for somebody, in time that has a bound: the open reviews by their reason,
+    /// and how long ago the oldest request whose outcome is unknown was first sent.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn measure_backlog(&self) -> Result<(), StoreError> {
+        let open = sqlx::query!(
+            r#"-- review.backlog
+            SELECT reason, count(*) AS "count!" FROM review WHERE state = 'Open' GROUP BY reason"#,
+        )
+        .fetch_all(&self.pool)
+        .await
+        .doing("counting open reviews")?;
+        let oldest_s = sqlx::query_scalar!(
+            r#"-- payments.oldest_unknown
+            SELECT EXTRACT(EPOCH FROM clock_timestamp() - min(first_sent_at))::bigint AS "age"
+            FROM (SELECT first_sent_at FROM payment
+                  WHERE attend_by IS NOT NULL AND state = 'Unknown'
+                  ORDER BY attend_by LIMIT $1) AS unknown"#,
+            MAX_UNKNOWN,
+        )
+        .fetch_one(&self.pool)
+        .await
+        .doing("looking for the oldest unknown outcome")?;
+        for reason in ReviewReason::ALL {
+            let found = open.iter().find(|row| row.reason == reason.as_str());
+            let count = found.map_or(0, |row| row.count);
+            OPEN_REVIEWS.with_label_values(&[reason.as_str()]).set(count);
+        }
+        OLDEST_UNKNOWN.set(oldest_s.unwrap_or(0));
+        Ok(())
+    }
+}
+
+/// A payment moved from one state to another.
+pub(crate) fn moved(from: &str, payment: &Payment) {
+    let outcome = outcome(&payment.state);
+    if let Some(outcome) = outcome.filter(|_| from != payment.state.name()) {
+        ENDED.with_label_values(&[outcome, payment.intent.channel.as_str()]).inc();
+    }
+}
+
+pub(crate) fn claimed(permit: Option<&str>) {
+    CLAIMS.with_label_values(&[permit.unwrap_or("first")]).inc();
+}
+
+pub(crate) fn review_opened(reason: ReviewReason) {
+    REVIEWS.with_label_values(&[reason.as_str()]).inc();
+}
+
+pub(crate) fn failed(kind: &str) {
+    ERRORS.with_label_values(&[kind]).inc();
+}
+
+/// The word for an end.
+fn outcome(state: &PaymentState) -> Option<&'static str> {
+    match state {
+        PaymentState::Persisted { effect: Effect::Applied, .. } => Some("paid"),
+        PaymentState::Persisted { effect: Effect::Surplus, .. } => Some("surplus"),
+        PaymentState::Persisted { effect: Effect::Late, .. } => Some("late"),
+        PaymentState::Failed { class } => Some(match class {
+            FailureClass::Declined => "declined",
+            FailureClass::DeclinedFinally => "declined_finally",
+            FailureClass::NotExecuted => "not_executed",
+            FailureClass::NotStarted => "not_started",
+            FailureClass::ConfirmedNotPaid => "confirmed_not_paid",
+        }),
+        PaymentState::Closed => Some("closed"),
+        PaymentState::Created
+        | PaymentState::Processing { .. }
+        | PaymentState::AwaitingPayer { .. }
+        | PaymentState::Unknown
+        | PaymentState::Succeeded { .. }
+        | PaymentState::ManualReview { .. } => None,
+    }
+}
