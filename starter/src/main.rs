@@ -5,6 +5,8 @@
 
 mod api;
 mod cli;
+mod metrics;
+mod openapi;
 mod resources;
 mod serve;
 mod settings;
@@ -30,7 +32,8 @@ async fn main() -> ExitCode {
 
 async fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
-        // The one command whose exit status says more than whether it worked.
+        // The two commands whose exit status says more than whether they worked.
+        Command::Config(command) => return cli::config::run(command).await,
         Command::Pay(args) => return cli::pay::run(&args).await,
         Command::Serve(args) => serve::run(args.read()?).await,
         Command::Status(args) => cli::status::run(&args).await,
@@ -43,4 +46,9 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Catalog(command) => cli::catalog::run(&command).await,
     }
     .map(|()| ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    mod settings_page;
 }

@@ -1,6 +1,7 @@
 //! Runs the API: starts while PostgreSQL or Temporal is away, ends without dropping a request.
 
 use crate::api::{self, App};
+use crate::metrics;
 use crate::settings::{ServeSettings, log_filter};
 use crate::temporal::Temporal;
 use anyhow::Context;
@@ -29,6 +30,7 @@ pub(crate) async fn run(settings: ServeSettings) -> anyhow::Result<()> {
     let listener = TcpListener::bind(settings.listen)
         .await
         .with_context(|| format!("ONCEPAY_LISTEN: listening on {}", settings.listen))?;
+    tokio::spawn(metrics::serve(settings.metrics_listen));
     tracing::info!(address = %listener.local_addr()?, "answering HTTP");
     serve(listener, &app).await?;
     app.store.close().await;

@@ -40,6 +40,9 @@ pub(crate) enum Command {
     /// List, show and decide reviews.
     #[command(subcommand)]
     Review(crate::cli::review::ReviewCommand),
+    /// Whether this machine is set up to take payments.
+    #[command(subcommand)]
+    Config(crate::cli::config::ConfigCommand),
     /// Bring the database's schema up to date.
     Migrate(crate::cli::migrate::MigrateArgs),
     /// Who may decide reviews.
@@ -128,6 +131,10 @@ pub(crate) struct ServeArgs {
     /// Address and port to answer HTTP on.
     #[arg(long, env = "ONCEPAY_LISTEN", default_value = "127.0.0.1:8080", value_parser = listen)]
     listen: SocketAddr,
+    /// Address and port to serve metrics on, under `/metrics`.
+    #[arg(long, env = "ONCEPAY_METRICS_LISTEN", default_value = "127.0.0.1:9464",
+        value_parser = |text: &str| metrics_listen(text))]
+    metrics_listen: SocketAddr,
     #[command(flatten)]
     database: DatabaseArgs,
     /// Most connections to PostgreSQL.
@@ -185,6 +192,7 @@ pub(crate) struct TemporalSettings {
 #[derive(Debug)]
 pub(crate) struct ServeSettings {
     pub listen: SocketAddr,
+    pub metrics_listen: SocketAddr,
     pub database_url: SecretString,
     pub database_connections: u32,
     pub temporal: TemporalSettings,
@@ -209,6 +217,7 @@ impl ServeArgs {
         Ok(ServeSettings {
             web_ui: self.web_ui_url.map(|address| WebUi { address, namespace }),
             listen: self.listen,
+            metrics_listen: self.metrics_listen,
             database_url: self.database.read()?,
             database_connections: self.database_connections,
             temporal: TemporalSettings {
@@ -255,6 +264,10 @@ fn decision_key(hex_text: &SecretString) -> anyhow::Result<SecretSlice<u8>> {
 
 fn listen(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "ONCEPAY_LISTEN must be like 127.0.0.1:8080".to_owned())
+}
+
+fn metrics_listen(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| "ONCEPAY_METRICS_LISTEN must be like 127.0.0.1:9464".to_owned())
 }
 
 fn connections(text: &str) -> Result<u32, String> {
@@ -310,6 +323,7 @@ mod tests {
     fn a_bad_value_stops_the_start_and_names_its_setting() {
         let cases = [
             ("--listen=nowhere", "ONCEPAY_LISTEN"),
+            ("--metrics-listen=nowhere", "ONCEPAY_METRICS_LISTEN"),
             ("--database-connections=0", "ONCEPAY_DATABASE_CONNECTIONS"),
             ("--temporal-address=localhost:7233", "ONCEPAY_TEMPORAL_ADDRESS"),
             ("--temporal-namespace=", "ONCEPAY_TEMPORAL_NAMESPACE"),

@@ -8,9 +8,6 @@ use domain::{ClaimToken, OrderId, OrderState, PaymentId, PaymentIntent, PaymentV
 use serde_json::Value;
 use sqlx::PgConnection;
 
-/// Most reviews that one answer lists.
-pub const MAX_REVIEWS: i64 = 100;
-
 /// A payment with the intent that it fulfils.
 #[derive(Clone, Debug)]
 pub struct PaymentRecord {
@@ -97,12 +94,18 @@ pub enum ReviewState {
 }
 
 /// Which reviews are wanted; what is absent is not asked for.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct ReviewFilter<'a> {
-    pub id: Option<&'a ReviewId>,
-    pub state: Option<ReviewState>,
+    pub state: ReviewState,
     pub payment: Option<&'a PaymentId>,
     pub order: Option<&'a OrderId>,
+}
+
+/// The last review of the page before: reviews are listed by when they were opened, and by id.
+#[derive(Clone, Copy, Debug)]
+pub struct ReviewAfter<'a> {
+    pub at: DateTime<Utc>,
+    pub id: &'a str,
 }
 
 impl ReviewState {
@@ -145,27 +148,40 @@ impl Store {
         order_in(&mut connection, id).await
     }
 
-    /// One review, or the open ones, oldest first, at most [`MAX_REVIEWS`].
-    ///
     /// # Errors
-    /// [`StoreError`].
-    pub async fn read_reviews(
-        &self,
-        id: Option<&ReviewId>,
-    ) -> Result<Vec<ReviewRecord>, StoreError> {
-        let open = id.is_none().then_some(ReviewState::Open);
-        let filter = ReviewFilter { id, state: open, ..ReviewFilter::default() };
-        self.list_reviews(&filter).await
+    /// [`StoreError`]. A review that is not there is `None`.
+    pub async fn read_review(&self, id: &ReviewId) -> Result<Option<ReviewRecord>, StoreError> {
+        sqlx::query_as!(
+            ReviewRecord,
+            r#"-- review.read
+            SELECT r.id, r.payment_id AS payment, p.merchant_id AS merchant,
+                   p.idempotency_key AS key, p.order_id AS "order", p.amount, p.currency,
+                   p.channel, p.account, p.reference, p.state AS payment_state, r.reason, r.state,
+                   r.version, r.opened_at, r.remind_at, r.ended_at, r.choice, r.decided_by,
+                   r.decision_reason, f.transaction_id AS "money_transaction?",
+                   f.amount AS "money_amount?", f.currency AS "money_currency?"
+            FROM review r
+            JOIN payment p ON p.id = r.payment_id
+            LEFT JOIN money_fact f ON f.payment_id = r.payment_id AND f.event_id = r.event_id
+            WHERE r.id = $1"#,
+            id.as_str(),
+        )
+        .fetch_optional(&self.pool)
+        .await
+        .doing("reading a review")
     }
 
-    /// The reviews that all of the filter's conditions hold for, at most [`MAX_REVIEWS`]: open ones
-    /// first, oldest first; then those that ended, newest first.
+    /// The reviews that all of the filter's conditions hold for, oldest first, after the given
+    /// one, at most `limit`. A review that is opened meanwhile comes last, so that no page repeats
+    /// or leaves out one.
     ///
     /// # Errors
     /// [`StoreError`].
     pub async fn list_reviews(
         &self,
         filter: &ReviewFilter<'_>,
+        after: Option<ReviewAfter<'_>>,
+        limit: u32,
     ) -> Result<Vec<ReviewRecord>, StoreError> {
         sqlx::query_as!(
             ReviewRecord,
@@ -179,17 +195,18 @@ impl Store {
             FROM review r
             JOIN payment p ON p.id = r.payment_id
             LEFT JOIN money_fact f ON f.payment_id = r.payment_id AND f.event_id = r.event_id
-            WHERE ($1::text IS NULL OR r.id = $1)
-              AND ($2::text IS NULL OR r.state = $2)
-              AND ($3::text IS NULL OR r.payment_id = $3)
-              AND ($4::text IS NULL OR p.order_id = $4)
-            ORDER BY r.ended_at DESC NULLS FIRST, r.opened_at, r.id
-            LIMIT $5"#,
-            filter.id.map(ReviewId::as_str),
-            filter.state.map(ReviewState::as_str),
+            WHERE r.state = $1
+              AND ($2::text IS NULL OR r.payment_id = $2)
+              AND ($3::text IS NULL OR p.order_id = $3)
+              AND ($4::timestamptz IS NULL OR (r.opened_at, r.id) > ($4, $5))
+            ORDER BY r.opened_at, r.id
+            LIMIT $6"#,
+            filter.state.as_str(),
             filter.payment.map(PaymentId::as_str),
             filter.order.map(OrderId::as_str),
-            MAX_REVIEWS,
+            after.map(|after| after.at),
+            after.map(|after| after.id),
+            i64::from(limit),
         )
         .fetch_all(&self.pool)
         .await

@@ -198,8 +198,8 @@ async fn pay_at_the_channel(world: &World, payment: &Payment) {
 /// A person looks at the channel's statement and says what it says. Asked again until it counts:
 /// the run that was asked may have ended meanwhile.
 async fn decide(world: &World, payment: &Payment, review: &ReviewId) {
-    let reviews = world.store.read_reviews(Some(review)).await.unwrap_or_default();
-    let Some(review) = reviews.first() else { return };
+    let review = world.store.read_review(review).await.ok().flatten();
+    let Some(review) = review else { return };
     let reference = payment.intent.reference(1);
     let truth = world.sandbox.truth().await;
     let charge = truth.charges().iter().find(|charge| charge["reference"] == reference.as_str());

@@ -73,6 +73,35 @@ impl Api {
     }
 }
 
+impl Api {
+    /// A POST with more headers.
+    ///
+    /// # Panics
+    /// When there is no answer.
+    pub async fn post_with(
+        &self,
+        path: &str,
+        key: &str,
+        body: &Value,
+        headers: &[(&str, &str)],
+    ) -> Answer {
+        let mut request = self.http.post(self.url(path)).header("Idempotency-Key", key).json(body);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        read(request.send().await.expect("the API answers")).await
+    }
+
+    /// What is answered under this address, as text.
+    ///
+    /// # Panics
+    /// When there is no answer.
+    pub async fn text_at(&self, url: &str) -> String {
+        let answer = self.http.get(url).send().await.expect("an answer");
+        answer.text().await.expect("text")
+    }
+}
+
 async fn read(response: reqwest::Response) -> Answer {
     let status = response.status().as_u16();
     let replayed = response.headers().contains_key("Idempotent-Replayed");

@@ -62,6 +62,7 @@ impl World {
         evidence.records_have_no_gap(&mut broken);
         evidence.reviews_are_decided_on_record(&mut broken);
         evidence.no_secret_is_written_down(&mut broken);
+        evidence.the_api_keeps_its_promise(&mut broken);
         broken
     }
 

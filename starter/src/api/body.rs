@@ -2,18 +2,14 @@
 //! as `items[0].quantity`.
 
 use super::json::Unique;
+use super::limits::{ARRIVAL_LIMIT, MAX_BODY_LEN};
 use super::problem::{ApiError, Code};
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, StatusCode, header};
 use serde_json::{Map, Value};
 use std::fmt::Display;
-use std::time::Duration;
 
-/// Longest body. An order of 100 lines has about 12 KiB.
-pub(super) const MAX_BODY_LEN: usize = 64 * 1024;
-/// How long a body may take to arrive.
-const ARRIVAL_LIMIT: Duration = Duration::from_secs(10);
 /// Longest name that a problem document repeats.
 const MAX_REPEATED_LEN: usize = 40;
 

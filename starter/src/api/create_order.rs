@@ -3,6 +3,8 @@
 
 use super::body::{Fields, JsonObject, must_be};
 use super::headers::{self, IDEMPOTENCY_KEY};
+use super::limits::MAX_COUPON_LEN;
+use super::operation::{Body, Caller, Operation, Verb, gives};
 use super::problem::{ApiError, Code};
 use super::{Answer, App};
 use crate::resources;
@@ -15,8 +17,38 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use store::orders::{NewOrder, OrderRefusal, Placed};
 
-/// Longest code of a coupon.
-const MAX_COUPON_LEN: usize = 64;
+/// What the body may have.
+pub(super) const FIELDS: &[&str] = &["merchant", "items", "coupon"];
+pub(super) const LINE_FIELDS: &[&str] = &["sku", "quantity"];
+
+pub(super) const OPERATION: Operation = Operation {
+    verb: Verb::Post,
+    path: "/v1/orders",
+    id: "create_order",
+    summary: "Price an order and reserve its stock",
+    about: "Prices, coupon and freight are the merchant's own data; a total from the client is \
+            no field of it.",
+    caller: Caller::Anyone,
+    query: &[],
+    body: Some(Body { schema: "NewOrder", key: "IdempotencyKey" }),
+    answers: &[
+        gives(201, "Order", "the order was made; `Location` is its path"),
+        gives(
+            200,
+            "Order",
+            "the key had made it: the order as it is now, with `Idempotent-Replayed`",
+        ),
+    ],
+    problems: &[
+        Code::OutOfStock,
+        Code::IdempotencyConflict,
+        Code::UnknownMerchant,
+        Code::UnknownProduct,
+        Code::CouponNotUsable,
+        Code::TotalNotPayable,
+        Code::DatabaseUnavailable,
+    ],
+};
 
 pub(super) async fn handle(
     State(app): State<Arc<App>>,
@@ -45,7 +77,7 @@ fn read(headers: &HeaderMap, body: &Map<String, Value>) -> Result<NewOrder, ApiE
     let key = IdempotencyKey::parse(headers::idempotency_key(headers)?).map_err(|error| {
         ApiError::invalid(IDEMPOTENCY_KEY, format!("{IDEMPOTENCY_KEY} {}", must_be(&error)))
     })?;
-    let fields = Fields::of(body, "", &["merchant", "items", "coupon"])?;
+    let fields = Fields::of(body, "", FIELDS)?;
     let merchant =
         fields.parsed("merchant", |text| MerchantId::parse(text).map_err(|e| must_be(&e)))?;
     let lines = fields.list("items")?;
@@ -59,7 +91,7 @@ fn read(headers: &HeaderMap, body: &Map<String, Value>) -> Result<NewOrder, ApiE
         let Some(line) = line.as_object() else {
             return Err(ApiError::invalid(&path, format!("{path} must be an object")));
         };
-        let line = Fields::of(line, &path, &["sku", "quantity"])?;
+        let line = Fields::of(line, &path, LINE_FIELDS)?;
         let sku = line.parsed("sku", |text| Sku::parse(text).map_err(|e| must_be(&e)))?;
         let quantity = u32::try_from(line.unsigned("quantity")?).ok();
         let quantity = quantity.filter(|quantity| (1..=MAX_QUANTITY).contains(quantity));

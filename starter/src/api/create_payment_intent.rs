@@ -6,6 +6,7 @@
 
 use super::body::JsonObject;
 use super::headers::{self, IDEMPOTENCY_KEY};
+use super::operation::{Body, Caller, Operation, Verb, gives};
 use super::operator::operator_or_service;
 use super::problem::{ApiError, Code};
 use super::{Answer, App};
@@ -22,6 +23,33 @@ use workflows::payment::messages::PaymentResult;
 /// How long a caller waits for the end of the payment; after that the answer is 202.
 const RESULT_LIMIT: Duration = Duration::from_secs(3);
 
+pub(super) const OPERATION: Operation = Operation {
+    verb: Verb::Post,
+    path: "/v1/payment_intents",
+    id: "create_payment_intent",
+    summary: "Pay an order",
+    about: "Starts the payment's workflow, or finds the one that the key started, and waits up \
+            to 3 s for its end. A decline is an outcome (200, state Failed) and no problem.",
+    caller: Caller::AnyoneOrOperator,
+    query: &[],
+    body: Some(Body { schema: "NewPaymentIntent", key: "IdempotencyKey" }),
+    answers: &[
+        gives(200, "PaymentIntent", "the outcome stands"),
+        gives(202, "PaymentIntent", "the outcome may still come; `message` says what to do"),
+    ],
+    problems: &[
+        Code::WorkflowIdMismatch,
+        Code::OrderNotFound,
+        Code::OrderBusy,
+        Code::OrderNotPayable,
+        Code::IdempotencyConflict,
+        Code::AmountDiffers,
+        Code::UnknownAccount,
+        Code::DatabaseUnavailable,
+        Code::TemporalUnavailable,
+    ],
+};
+
 pub(super) async fn handle(
     State(app): State<Arc<App>>,
     headers: HeaderMap,
@@ -30,7 +58,8 @@ pub(super) async fn handle(
     let started_by = operator_or_service(&app, &headers).await?;
     let intent = read(headers::idempotency_key(&headers)?, body)?;
     let intent = PaymentIntent { started_by, ..intent };
-    let answer = match app.temporal.start(&intent).await? {
+    let trace = headers::traceparent(&headers);
+    let answer = match app.temporal.start(&intent, trace.as_ref()).await? {
         Started::Now(run) => first(&app, &intent, &run).await?,
         Started::Before(run) => {
             same_intent(&app, &intent, &run).await?;

@@ -6,6 +6,7 @@
 
 use super::body::{Fields, JsonObject, must_be};
 use super::headers::{self, IDEMPOTENCY_KEY};
+use super::operation::{Body, Caller, Operation, Verb, gives};
 use super::operator::operator_of;
 use super::problem::{ApiError, Code};
 use super::show_review::{self, not_found};
@@ -44,6 +45,30 @@ struct Told {
     choice: Choice,
     reason: Evidence,
 }
+
+pub(super) const OPERATION: Operation = Operation {
+    verb: Verb::Post,
+    path: "/v1/reviews/{id}/decisions",
+    id: "decide_review",
+    summary: "Decide a review",
+    about: "The Idempotency-Key is the decision's id. The decision is brought to the payment's \
+            workflow under the operator's proved name.",
+    caller: Caller::Operator,
+    query: &[],
+    body: Some(Body { schema: "NewDecision", key: "DecisionKey" }),
+    answers: &[
+        gives(200, "Decision", "it took effect"),
+        gives(202, "Decision", "it was proposed or accepted; `message` says which"),
+    ],
+    problems: &[
+        Code::ReviewNotFound,
+        Code::DecisionOvertaken,
+        Code::DecisionRefused,
+        Code::DatabaseUnavailable,
+        Code::TemporalUnavailable,
+        Code::WorkerUnavailable,
+    ],
+};
 
 pub(super) async fn handle(
     State(app): State<Arc<App>>,
@@ -90,7 +115,7 @@ pub(super) async fn handle(
 }
 
 fn read(body: &Map<String, Value>) -> Result<Told, ApiError> {
-    let fields = Fields::of(body, "", &["version", "choice", "reason"])?;
+    let fields = Fields::of(body, "", FIELDS)?;
     let version = i64::try_from(fields.unsigned("version")?)
         .map_err(|_| fields.invalid("version", "is too large"))?;
     let choice = fields.object("choice")?;
@@ -113,6 +138,8 @@ fn read(body: &Map<String, Value>) -> Result<Told, ApiError> {
     Ok(Told { version, choice, reason: fields.parsed("reason", Evidence::parse)? })
 }
 
+/// What the body may have.
+pub(super) const FIELDS: &[&str] = &["version", "choice", "reason"];
 const CHOICE_FIELDS: &[&str] = &["kind", "transaction", "amount", "currency", "evidence", "risk"];
 const PAID_FIELDS: &[&str] = &["kind", "transaction", "amount", "currency", "evidence"];
 

@@ -1,7 +1,8 @@
 //! `GET /v1/payment_intents/{id}/explain`: why the payment is where it is, what it waits for, and
 //! what a person may and may not do about it. While PostgreSQL is away: as its workflow knows it.
 
-use super::problem::ApiError;
+use super::operation::{Caller, Operation, Verb, gives};
+use super::problem::{ApiError, Code};
 use super::show_payment_intent::not_found;
 use super::{Answer, App};
 use crate::resources::explain::{render, render_without_row};
@@ -11,6 +12,20 @@ use domain::{PaymentId, PaymentIntent};
 use serde_json::Value;
 use std::sync::Arc;
 use store::StoreError;
+
+pub(super) const OPERATION: Operation = Operation {
+    verb: Verb::Get,
+    path: "/v1/payment_intents/{id}/explain",
+    id: "explain_payment_intent",
+    summary: "Say why a payment waits",
+    about: "What it waits for, what a person may do about it, and which rule forbids the rest. \
+            It grants nothing.",
+    caller: Caller::Anyone,
+    query: &[],
+    body: None,
+    answers: &[gives(200, "Explanation", "the explanation")],
+    problems: &[Code::PaymentNotFound, Code::DatabaseUnavailable, Code::TemporalUnavailable],
+};
 
 pub(super) async fn handle(
     State(app): State<Arc<App>>,

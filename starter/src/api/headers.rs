@@ -2,6 +2,7 @@
 
 use super::problem::{ApiError, Code};
 use axum::http::{HeaderMap, header};
+use domain::{TRACEPARENT, TraceParent};
 
 /// The header by its name in problem documents.
 pub(super) const IDEMPOTENCY_KEY: &str = "Idempotency-Key";
@@ -53,6 +54,17 @@ pub(super) fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim_matches(' '))
 }
 
+/// The caller's trace. One that is not well-formed, or stands twice, is none: a trace never refuses
+/// a request.
+pub(super) fn traceparent(headers: &HeaderMap) -> Option<TraceParent> {
+    let mut values = headers.get_all(TRACEPARENT).iter();
+    let value = values.next()?;
+    if values.next().is_some() {
+        return None;
+    }
+    TraceParent::parse(value.to_str().ok()?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,6 +93,17 @@ mod tests {
         {
             assert_eq!(key(bad), Err(Code::InvalidInput), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn a_trace_that_is_not_clear_is_none() {
+        let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+        let mut headers = HeaderMap::new();
+        headers.append(TRACEPARENT, HeaderValue::from_static(trace));
+        assert_eq!(traceparent(&headers).expect("a trace").to_string(), trace);
+        headers.append(TRACEPARENT, HeaderValue::from_static(trace));
+        assert_eq!(traceparent(&headers), None);
+        assert_eq!(traceparent(&HeaderMap::new()), None);
     }
 
     #[test]

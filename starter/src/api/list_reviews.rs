@@ -1,13 +1,17 @@
-//! `GET /v1/reviews?state=&payment=&order=`: the open reviews, oldest first, or those asked for.
+//! `GET /v1/reviews?state=&payment=&order=&limit=&cursor=`: the open reviews, oldest first, or
+//! those asked for, in pages.
 
-use super::problem::ApiError;
+use super::limits::DEFAULT_PAGE;
+use super::operation::{Caller, Operation, Param, Verb, gives};
+use super::page::{self, Cursor};
+use super::problem::{ApiError, Code};
 use super::{Answer, App};
 use crate::resources;
 use axum::extract::{Query, State};
 use domain::{OrderId, PaymentId};
 use serde_json::json;
 use std::sync::Arc;
-use store::reads::{MAX_REVIEWS, ReviewFilter, ReviewState};
+use store::reads::{ReviewAfter, ReviewFilter, ReviewState};
 
 /// What the query asks for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -15,24 +19,55 @@ struct Wanted {
     state: Option<ReviewState>,
     payment: Option<PaymentId>,
     order: Option<OrderId>,
+    limit: Option<u32>,
+    cursor: Option<Cursor>,
 }
+
+pub(super) const OPERATION: Operation = Operation {
+    verb: Verb::Get,
+    path: "/v1/reviews",
+    id: "list_reviews",
+    summary: "List reviews",
+    about: "The oldest first, in pages.",
+    caller: Caller::Anyone,
+    query: &[
+        Param {
+            name: "state",
+            schema: "ReviewStateWanted",
+            about: "where they stand; `open` if absent",
+        },
+        Param { name: "payment", schema: "PaymentId", about: "only those of this payment" },
+        Param { name: "order", schema: "OrderId", about: "only those of this order" },
+        Param { name: "limit", schema: "PageLimit", about: "how many at most" },
+        Param { name: "cursor", schema: "Cursor", about: "`next_cursor` of the page before" },
+    ],
+    body: None,
+    answers: &[gives(200, "ReviewList", "a page of reviews")],
+    problems: &[Code::DatabaseUnavailable],
+};
 
 pub(super) async fn handle(
     State(app): State<Arc<App>>,
     Query(query): Query<Vec<(String, String)>>,
 ) -> Result<Answer, ApiError> {
     let wanted = read(&query)?;
+    let limit = wanted.limit.unwrap_or(DEFAULT_PAGE);
     let filter = ReviewFilter {
-        id: None,
-        state: Some(wanted.state.unwrap_or(ReviewState::Open)),
+        state: wanted.state.unwrap_or(ReviewState::Open),
         payment: wanted.payment.as_ref(),
         order: wanted.order.as_ref(),
     };
-    let reviews = app.store.list_reviews(&filter).await?;
-    // A full page may leave something out; the caller is told, and decides the oldest first.
-    let full = i64::try_from(reviews.len()).is_ok_and(|count| count >= MAX_REVIEWS);
+    let after = wanted.cursor.as_ref().map(|cursor| ReviewAfter { at: cursor.at, id: &cursor.id });
+    // One more than is shown tells whether there are more.
+    let mut reviews = app.store.list_reviews(&filter, after, limit + 1).await?;
+    let more = reviews.len() > limit as usize;
+    reviews.truncate(limit as usize);
+    let last = reviews.last().filter(|_| more);
+    let next = last.map(|last| Cursor { at: last.opened_at, id: last.id.clone() }.to_text());
     let shown: Vec<_> = reviews.iter().map(resources::review::render).collect();
-    Ok(Answer::ok(json!({ "object": "list", "data": shown, "has_more": full })))
+    Ok(Answer::ok(json!({
+        "object": "list", "data": shown, "has_more": more, "next_cursor": next,
+    })))
 }
 
 fn read(query: &[(String, String)]) -> Result<Wanted, ApiError> {
@@ -54,7 +89,17 @@ fn read(query: &[(String, String)]) -> Result<Wanted, ApiError> {
                 .order
                 .replace(OrderId::parse(value.as_str()).map_err(|_| invalid("must be an ord_ id"))?)
                 .is_some(),
-            _ => return Err(ApiError::invalid("query", "asks for state, payment or order only")),
+            "limit" => {
+                wanted.limit.replace(page::limit(value).map_err(|rule| invalid(&rule))?).is_some()
+            }
+            "cursor" => wanted
+                .cursor
+                .replace(Cursor::parse(value).ok_or_else(|| invalid("is no next_cursor of ours"))?)
+                .is_some(),
+            _ => {
+                let detail = "asks for state, payment, order, limit and cursor only";
+                return Err(ApiError::invalid("query", detail));
+            }
         };
         if again {
             return Err(invalid("stands twice"));
@@ -87,6 +132,14 @@ mod tests {
     }
 
     #[test]
+    fn every_parameter_of_the_document_is_read() {
+        for param in OPERATION.query {
+            let error = query(&[(param.name, "%")]).err().unwrap_or_default();
+            assert!(error.contains(&format!("field: Some(\"{}\")", param.name)), "{error}");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_asked_for_is_refused_by_name() {
         for (pairs, field) in [
             (&[("state", "Open")][..], "state"),
@@ -94,6 +147,10 @@ mod tests {
             (&[("payment", "x")], "payment"),
             (&[("order", "pay_x")], "order"),
             (&[("operator", "alice")], "query"),
+            (&[("limit", "0")], "limit"),
+            (&[("limit", "101")], "limit"),
+            (&[("cursor", "next")], "cursor"),
+            (&[("cursor", "")], "cursor"),
         ] {
             let error = query(pairs).expect_err(field);
             assert!(error.contains(&format!("field: Some(\"{field}\")")), "{error}");

@@ -4,6 +4,7 @@
 //! is not a problem document.
 
 mod body;
+pub(crate) mod code;
 mod create_order;
 mod create_payment_intent;
 mod decide_review;
@@ -11,12 +12,17 @@ mod explain_payment_intent;
 mod headers;
 mod healthz;
 mod json;
+pub(crate) mod limits;
 mod list_reviews;
+pub(crate) mod operation;
 mod operator;
+mod page;
 mod problem;
 mod readyz;
 mod request;
 mod resume_payment_intent;
+mod show_docs;
+mod show_document;
 mod show_order;
 mod show_payment_intent;
 mod show_review;
@@ -26,14 +32,16 @@ use crate::temporal::Temporal;
 use crate::web_ui::WebUi;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::handler::Handler;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{MethodRouter, on};
+use operation::Operation;
 use problem::{ApiError, Code};
 use secrecy::SecretSlice;
 use serde_json::Value;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use store::Store;
 
 /// What every endpoint may use.
@@ -68,26 +76,51 @@ impl App {
     }
 }
 
+/// Every endpoint, with what it promises.
+fn routes() -> Vec<(&'static Operation, MethodRouter<Arc<App>>)> {
+    vec![
+        at(&healthz::OPERATION, healthz::handle),
+        at(&readyz::OPERATION, readyz::handle),
+        at(&show_document::OPERATION, show_document::handle),
+        at(&show_docs::OPERATION, show_docs::handle),
+        at(&create_order::OPERATION, create_order::handle),
+        at(&show_order::OPERATION, show_order::handle),
+        at(&trace_order::OPERATION, trace_order::handle),
+        at(&create_payment_intent::OPERATION, create_payment_intent::handle),
+        at(&show_payment_intent::OPERATION, show_payment_intent::handle),
+        at(&explain_payment_intent::OPERATION, explain_payment_intent::handle),
+        at(&resume_payment_intent::OPERATION, resume_payment_intent::handle),
+        at(&list_reviews::OPERATION, list_reviews::handle),
+        at(&show_review::OPERATION, show_review::handle),
+        at(&decide_review::OPERATION, decide_review::handle),
+    ]
+}
+
+fn at<T: 'static>(
+    operation: &'static Operation,
+    handler: impl Handler<T, Arc<App>>,
+) -> (&'static Operation, MethodRouter<Arc<App>>) {
+    (operation, on(operation.verb.filter(), handler))
+}
+
+/// What the endpoints promise.
+pub(crate) fn operations() -> &'static [&'static Operation] {
+    static ALL: LazyLock<Vec<&Operation>> =
+        LazyLock::new(|| routes().into_iter().map(|(operation, _)| operation).collect());
+    &ALL
+}
+
 /// Every path that is answered.
 pub(crate) fn router(app: Arc<App>) -> Router {
-    Router::new()
-        .route("/healthz", get(healthz::handle))
-        .route("/readyz", get(readyz::handle))
-        .route("/v1/orders", post(create_order::handle))
-        .route("/v1/orders/{id}", get(show_order::handle))
-        .route("/v1/orders/{id}/trace", get(trace_order::handle))
-        .route("/v1/payment_intents", post(create_payment_intent::handle))
-        .route("/v1/payment_intents/{id}", get(show_payment_intent::handle))
-        .route("/v1/payment_intents/{id}/explain", get(explain_payment_intent::handle))
-        .route("/v1/payment_intents/{id}/resume", post(resume_payment_intent::handle))
-        .route("/v1/reviews", get(list_reviews::handle))
-        .route("/v1/reviews/{id}", get(show_review::handle))
-        .route("/v1/reviews/{id}/decisions", post(decide_review::handle))
+    let paths = routes()
+        .into_iter()
+        .fold(Router::new(), |router, (operation, handler)| router.route(operation.path, handler));
+    paths
         .fallback(|| async { ApiError::new(Code::NotFound, "there is nothing under this path") })
         .method_not_allowed_fallback(|| async {
             ApiError::new(Code::MethodNotAllowed, "this path does not take this method")
         })
-        .layer(DefaultBodyLimit::max(body::MAX_BODY_LEN))
+        .layer(DefaultBodyLimit::max(limits::MAX_BODY_LEN))
         .layer(axum::middleware::from_fn(request::accompany))
         .with_state(app)
 }
@@ -139,3 +172,25 @@ impl IntoResponse for Answer {
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+pub(crate) mod samples {
+    //! What the document's tests hold against it.
+
+    use super::{Code, Value, create_order, decide_review, problem, request};
+
+    /// A problem for each code.
+    pub(crate) fn problems() -> Vec<Value> {
+        let id = request::RequestId::parse("r-1").expect("valid");
+        let problem = |code: Code| {
+            let error = problem::ApiError::new(code, "because");
+            code.words().into_iter().map(|word| error.clone().word(word.to_owned())).collect()
+        };
+        let errors = Code::all().flat_map(|code| -> Vec<_> { problem(code) });
+        errors.map(|error| error.to_json(&id)).collect()
+    }
+
+    /// The fields of an order, of its lines and of a decision.
+    pub(crate) const FIELDS: [&[&str]; 3] =
+        [create_order::FIELDS, create_order::LINE_FIELDS, decide_review::FIELDS];
+}

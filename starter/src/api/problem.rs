@@ -1,5 +1,6 @@
-//! Every error of the API: one type, one table of codes. The table is the contract: a code keeps
-//! its status and its meaning.
+//! Every error of the API: one type. Its codes are in `code.rs`.
+
+pub(crate) use super::code::Code;
 
 use super::request::RequestId;
 use crate::temporal::TemporalError;
@@ -14,96 +15,6 @@ use workflows::payment::messages::{Refusal, code};
 
 /// When a caller may ask again after a 503.
 const RETRY_AFTER_S: &str = "1";
-
-/// What went wrong, for a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Code {
-    InvalidInput,
-    MalformedJson,
-    IdempotencyKeyMissing,
-    WorkflowIdMismatch,
-    Unauthenticated,
-    NotFound,
-    OrderNotFound,
-    PaymentNotFound,
-    ReviewNotFound,
-    MethodNotAllowed,
-    RequestTimeout,
-    OrderBusy,
-    OrderNotPayable,
-    OutOfStock,
-    DecisionOvertaken,
-    BodyTooLarge,
-    UnsupportedMediaType,
-    IdempotencyConflict,
-    AmountDiffers,
-    UnknownAccount,
-    UnknownMerchant,
-    UnknownProduct,
-    CouponNotUsable,
-    TotalNotPayable,
-    DecisionRefused,
-    InternalError,
-    DatabaseUnavailable,
-    TemporalUnavailable,
-    WorkerUnavailable,
-}
-
-impl Code {
-    /// The table: the word, the status, the title.
-    const fn row(self) -> (&'static str, u16, &'static str) {
-        match self {
-            Self::InvalidInput => (code::INVALID_INPUT, 400, "The request is not valid"),
-            Self::MalformedJson => ("malformed_json", 400, "The body is not JSON"),
-            Self::IdempotencyKeyMissing => {
-                ("idempotency_key_missing", 400, "The Idempotency-Key header is missing")
-            }
-            Self::WorkflowIdMismatch => {
-                (code::WORKFLOW_ID_MISMATCH, 400, "The workflow id is not the intent's")
-            }
-            Self::Unauthenticated => ("unauthenticated", 401, "Who asks is not proved"),
-            Self::NotFound => ("not_found", 404, "Not found"),
-            Self::OrderNotFound => (code::ORDER_NOT_FOUND, 404, "There is no such order"),
-            Self::PaymentNotFound => ("payment_not_found", 404, "There is no such payment"),
-            Self::ReviewNotFound => ("review_not_found", 404, "There is no such review"),
-            Self::MethodNotAllowed => ("method_not_allowed", 405, "Method not allowed"),
-            Self::RequestTimeout => ("request_timeout", 408, "The body did not arrive in time"),
-            Self::OrderBusy => (code::ORDER_BUSY, 409, "Another payment of the order is open"),
-            Self::OrderNotPayable => (code::ORDER_NOT_PAYABLE, 409, "The order cannot be paid"),
-            Self::OutOfStock => ("out_of_stock", 409, "Not enough in stock"),
-            Self::DecisionOvertaken => ("decision_overtaken", 409, "The review has moved on"),
-            Self::BodyTooLarge => ("body_too_large", 413, "The body is too large"),
-            Self::UnsupportedMediaType => {
-                ("unsupported_media_type", 415, "The body must be application/json")
-            }
-            Self::IdempotencyConflict => {
-                (code::IDEMPOTENCY_CONFLICT, 422, "The key was used for another request")
-            }
-            Self::AmountDiffers => {
-                (code::AMOUNT_DIFFERS, 422, "The amount is not what the order costs")
-            }
-            Self::UnknownAccount => {
-                (code::UNKNOWN_ACCOUNT, 422, "There is no such account at the channel")
-            }
-            Self::UnknownMerchant => ("unknown_merchant", 422, "There is no such merchant"),
-            Self::UnknownProduct => ("unknown_product", 422, "There is no such product"),
-            Self::CouponNotUsable => ("coupon_not_usable", 422, "The coupon cannot be used"),
-            Self::TotalNotPayable => ("total_not_payable", 422, "The total cannot be paid"),
-            Self::DecisionRefused => ("decision_refused", 422, "The decision is refused"),
-            Self::InternalError => ("internal_error", 500, "Something is wrong on our side"),
-            Self::DatabaseUnavailable => {
-                ("database_unavailable", 503, "The database is not available")
-            }
-            Self::TemporalUnavailable => ("temporal_unavailable", 503, "Temporal is not available"),
-            Self::WorkerUnavailable => ("worker_unavailable", 503, "No worker answered in time"),
-        }
-    }
-
-    pub(crate) fn status(self) -> StatusCode {
-        // Cannot fail: every status of the table is a valid one.
-        StatusCode::from_u16(self.row().1).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
-    }
-}
 
 /// An error of the API. Its answer gets the request's id where the request is accompanied.
 #[derive(Clone, Debug)]
@@ -120,7 +31,7 @@ impl ApiError {
     pub(crate) fn new(code: Code, detail: impl Into<String>) -> Self {
         Self {
             code,
-            word: Cow::Borrowed(code.row().0),
+            word: Cow::Borrowed(code.row().word),
             detail: detail.into(),
             field: None,
             more: Map::new(),
@@ -176,10 +87,10 @@ impl ApiError {
     /// The problem document.
     pub(super) fn to_json(&self, id: &RequestId) -> Value {
         let mut problem = self.more.clone();
-        let (_, status, title) = self.code.row();
+        let row = self.code.row();
         problem.insert("type".to_owned(), json!(format!("urn:oncepay:problem:{}", self.word)));
-        problem.insert("title".to_owned(), json!(title));
-        problem.insert("status".to_owned(), json!(status));
+        problem.insert("title".to_owned(), json!(row.title));
+        problem.insert("status".to_owned(), json!(row.status));
         problem.insert("detail".to_owned(), json!(self.detail));
         problem.insert("code".to_owned(), json!(self.word));
         problem.insert("request_id".to_owned(), json!(id.as_str()));

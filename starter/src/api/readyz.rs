@@ -1,6 +1,7 @@
 //! `GET /readyz`: whether requests should be sent here. 503 while PostgreSQL or Temporal is away,
 //! while the schema is older than the program, and once the process was told to end.
 
+use super::operation::{Caller, Operation, Verb, gives};
 use super::{Answer, App};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -11,6 +12,23 @@ use store::StoreError;
 
 /// How long each check may take.
 const CHECK_LIMIT: Duration = Duration::from_secs(2);
+
+pub(super) const OPERATION: Operation = Operation {
+    verb: Verb::Get,
+    path: "/readyz",
+    id: "readyz",
+    summary: "Whether requests should be sent here",
+    about: "Not while PostgreSQL or Temporal is away, while the schema is older than the \
+            program, and once the process was told to end.",
+    caller: Caller::Anyone,
+    query: &[],
+    body: None,
+    answers: &[
+        gives(200, "Readiness", "it is ready"),
+        gives(503, "Readiness", "it is not, and `checks` says why"),
+    ],
+    problems: &[],
+};
 
 pub(super) async fn handle(State(app): State<Arc<App>>) -> Answer {
     let (database, temporal) = tokio::join!(

@@ -1,15 +1,18 @@
-//! What every request gets: an id on its answer, one line in the log, and a problem document if it
-//! failed. Bodies, keys and tokens are never logged.
+//! What every request gets: an id on its answer, one line in the log, its share of the metrics, and
+//! a problem document if it failed. Bodies, keys and tokens are never logged.
 
+use super::headers::traceparent;
+use super::limits::{MAX_HEADERS, MAX_HEADERS_LEN, MAX_PATH_LEN, MAX_REQUEST_ID_LEN};
 use super::problem::{ApiError, Code};
-use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use crate::metrics;
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
+use axum::response::IntoResponse;
 use axum::response::Response;
 use std::time::Instant;
+use tracing::Instrument;
 
-/// Longest id that is taken from a caller.
-const MAX_REQUEST_ID_LEN: usize = 64;
 /// Longest path that is logged.
 const MAX_LOGGED_PATH_LEN: usize = 120;
 
@@ -59,14 +62,49 @@ fn error_of(response: &mut Response) -> Option<ApiError> {
     Some(error)
 }
 
-/// The outermost layer.
+/// A request that is refused whatever it asks for.
+fn too_large(request: &Request) -> Option<ApiError> {
+    let uri = request.uri();
+    let path_len = uri.path().len() + uri.query().map_or(0, |query| query.len() + 1);
+    if path_len > MAX_PATH_LEN {
+        let detail = format!("a path and its query have at most {MAX_PATH_LEN} bytes");
+        return Some(ApiError::new(Code::PathTooLong, detail));
+    }
+    let headers = request.headers();
+    let len: usize =
+        headers.iter().map(|(name, value)| name.as_str().len() + value.as_bytes().len()).sum();
+    if headers.len() > MAX_HEADERS || len > MAX_HEADERS_LEN {
+        let detail = format!(
+            "a request has at most {MAX_HEADERS} headers, of {MAX_HEADERS_LEN} bytes together"
+        );
+        return Some(ApiError::new(Code::HeadersTooLarge, detail));
+    }
+    None
+}
+
+/// The outermost layer. Whatever is logged meanwhile names the caller's trace, if there is one.
 pub(super) async fn accompany(request: Request, next: Next) -> Response {
+    match traceparent(request.headers()) {
+        None => answer(request, next).await,
+        Some(trace) => {
+            let span = tracing::info_span!("request", trace.id = trace.trace_id());
+            answer(request, next).instrument(span).await
+        }
+    }
+}
+
+async fn answer(request: Request, next: Next) -> Response {
     let started = Instant::now();
     let id = RequestId::of(request.headers());
     let method = request.method().clone();
     let path: String = request.uri().path().chars().take(MAX_LOGGED_PATH_LEN).collect();
-    let mut response = next.run(request).await;
-    if let Some(error) = error_of(&mut response) {
+    let template = request.extensions().get::<MatchedPath>().cloned();
+    let mut response = match too_large(&request) {
+        Some(error) => error.into_response(),
+        None => next.run(request).await,
+    };
+    let error = error_of(&mut response);
+    if let Some(error) = &error {
         error.log(&id);
         response = error.render(&id, response);
     }
@@ -74,15 +112,29 @@ pub(super) async fn accompany(request: Request, next: Next) -> Response {
     if let Ok(value) = HeaderValue::from_str(id.as_str()) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
+    let (status, took) = (response.status().as_u16(), started.elapsed());
+    let template = template.as_ref().map(MatchedPath::as_str);
+    hold_to_its_promise(&method, template, status, error.as_ref());
+    metrics::answered(template, &method, status, took);
     tracing::info!(
         request.id = id.as_str(),
         http.method = method.as_str(),
         http.path = path,
-        http.status = response.status().as_u16(),
-        duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        http.status = status,
+        duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
         "request answered"
     );
     response
+}
+
+/// What the document does not promise is a bug, and every test that meets it fails by this line.
+fn hold_to_its_promise(method: &Method, path: Option<&str>, status: u16, error: Option<&ApiError>) {
+    let operations = super::operations().iter();
+    let operation = path.and_then(|path| operations.into_iter().find(|one| one.is(method, path)));
+    let problem = error.map(ApiError::code);
+    if operation.is_some_and(|operation| !operation.promises(status, problem)) {
+        tracing::error!(http.status = status, ?problem, path, "ALARM: an answer without a promise");
+    }
 }
 
 #[cfg(test)]

@@ -3,8 +3,10 @@
 //!
 //! What never happens here: a charge. The workflow decides under the rules that it always has.
 
+use super::headers::traceparent;
+use super::operation::{Caller, Operation, Verb, gives};
 use super::operator::operator_of;
-use super::problem::ApiError;
+use super::problem::{ApiError, Code};
 use super::show_payment_intent::{not_found, without_row};
 use super::{Answer, App};
 use crate::resources::payment::render;
@@ -12,6 +14,20 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use domain::{PaymentId, PaymentIntent};
 use std::sync::Arc;
+
+pub(super) const OPERATION: Operation = Operation {
+    verb: Verb::Post,
+    path: "/v1/payment_intents/{id}/resume",
+    id: "resume_payment_intent",
+    summary: "Wake a payment's workflow",
+    about: "Or start it where none is open. It looks at its row and goes on from there; safe to \
+            repeat, in any state. It has no body and needs no key.",
+    caller: Caller::Operator,
+    query: &[],
+    body: None,
+    answers: &[gives(202, "PaymentIntent", "it was woken; the payment as it was before")],
+    problems: &[Code::PaymentNotFound, Code::DatabaseUnavailable, Code::TemporalUnavailable],
+};
 
 pub(super) async fn handle(
     State(app): State<Arc<App>>,
@@ -21,7 +37,8 @@ pub(super) async fn handle(
     let operator = operator_of(&app, &headers).await?;
     let id = PaymentId::parse(id).map_err(|_| not_found())?;
     let (intent, shown) = find(&app, &id).await?;
-    app.temporal.wake(&intent, operator.as_str()).await?;
+    let trace = traceparent(&headers);
+    app.temporal.wake(&intent, operator.as_str(), trace.as_ref()).await?;
     let (id, operator) = (id.as_str(), operator.as_str());
     tracing::info!(payment.id = id, operator, "an operator woke the payment's workflow");
     Ok(shown.status(StatusCode::ACCEPTED).at(format!("/v1/payment_intents/{id}")))

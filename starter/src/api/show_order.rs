@@ -1,11 +1,25 @@
 //! `GET /v1/orders/{id}`.
 
+use super::operation::{Caller, Operation, Verb, gives};
 use super::problem::{ApiError, Code};
 use super::{Answer, App};
 use crate::resources;
 use axum::extract::{Path, State};
 use domain::OrderId;
 use std::sync::Arc;
+
+pub(super) const OPERATION: Operation = Operation {
+    verb: Verb::Get,
+    path: "/v1/orders/{id}",
+    id: "show_order",
+    summary: "Show an order",
+    about: "With the payments that were made for it.",
+    caller: Caller::Anyone,
+    query: &[],
+    body: None,
+    answers: &[gives(200, "Order", "the order")],
+    problems: &[Code::OrderNotFound, Code::DatabaseUnavailable],
+};
 
 pub(super) async fn handle(
     State(app): State<Arc<App>>,

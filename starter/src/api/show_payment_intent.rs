@@ -1,5 +1,6 @@
 //! `GET /v1/payment_intents/{id}`: the row; while PostgreSQL is away, what the workflow knows.
 
+use super::operation::{Caller, Operation, Verb, gives};
 use super::problem::{ApiError, Code};
 use super::{Answer, App};
 use crate::resources::payment::{Known, render, render_without_row};
@@ -7,6 +8,19 @@ use crate::temporal::Found;
 use axum::extract::{Path, State};
 use domain::PaymentId;
 use std::sync::Arc;
+
+pub(super) const OPERATION: Operation = Operation {
+    verb: Verb::Get,
+    path: "/v1/payment_intents/{id}",
+    id: "show_payment_intent",
+    summary: "Show a payment",
+    about: "While PostgreSQL is away: as its workflow knows it.",
+    caller: Caller::Anyone,
+    query: &[],
+    body: None,
+    answers: &[gives(200, "PaymentIntent", "the payment")],
+    problems: &[Code::PaymentNotFound, Code::DatabaseUnavailable, Code::TemporalUnavailable],
+};
 
 pub(super) async fn handle(
     State(app): State<Arc<App>>,

@@ -1,5 +1,6 @@
 //! `GET /v1/reviews/{id}`.
 
+use super::operation::{Caller, Operation, Verb, gives};
 use super::problem::{ApiError, Code};
 use super::{Answer, App};
 use crate::resources;
@@ -8,6 +9,19 @@ use domain::ReviewId;
 use serde_json::Value;
 use std::sync::Arc;
 use store::reads::ReviewRecord;
+
+pub(super) const OPERATION: Operation = Operation {
+    verb: Verb::Get,
+    path: "/v1/reviews/{id}",
+    id: "show_review",
+    summary: "Show a review",
+    about: "With what may be chosen, what was proposed, and who may not decide.",
+    caller: Caller::Anyone,
+    query: &[],
+    body: None,
+    answers: &[gives(200, "ReviewDetail", "the review")],
+    problems: &[Code::ReviewNotFound, Code::DatabaseUnavailable],
+};
 
 pub(super) async fn handle(
     State(app): State<Arc<App>>,
@@ -26,7 +40,7 @@ pub(super) async fn shown(app: &App, id: &ReviewId) -> Result<Value, ApiError> {
 
 /// The review by its id.
 pub(super) async fn read(app: &App, id: &ReviewId) -> Result<ReviewRecord, ApiError> {
-    app.store.read_reviews(Some(id)).await?.into_iter().next().ok_or_else(not_found)
+    app.store.read_review(id).await?.ok_or_else(not_found)
 }
 
 pub(super) fn not_found() -> ApiError {

@@ -140,3 +140,59 @@ async fn a_decision_needs_an_operators_token_before_anything_is_read() {
     let (status, code, _) = problem(request.json(&serde_json::json!({}))).await;
     assert_eq!((status, code.as_str()), (503, "database_unavailable"));
 }
+
+#[tokio::test]
+async fn a_request_beyond_a_limit_is_refused_by_the_name_of_the_limit() {
+    use limits::{MAX_BODY_LEN, MAX_HEADERS, MAX_HEADERS_LEN, MAX_PATH_LEN};
+    let api = lonely().await;
+    let get = |path: &str| ask(api, Method::GET, path);
+    // The client adds two headers of its own.
+    let with_headers = |count: usize| {
+        (2..count).fold(get("/healthz"), |request, n| request.header(format!("x-{n}"), "1"))
+    };
+    let with_path = |len: usize| format!("/healthz?{}", "x".repeat(len - "/healthz?".len()));
+    let body = |len: usize| {
+        let request = ask(api, Method::POST, "/v1/orders");
+        request.header("content-type", "application/json").body(" ".repeat(len))
+    };
+    for within in [with_headers(MAX_HEADERS), get(&with_path(MAX_PATH_LEN))] {
+        assert_eq!(within.send().await.expect("answered").status(), 200);
+    }
+    for (request, status, code) in [
+        (with_headers(MAX_HEADERS + 1), 431, "headers_too_large"),
+        (get("/healthz").header("x", "x".repeat(MAX_HEADERS_LEN)), 431, "headers_too_large"),
+        (get(&with_path(MAX_PATH_LEN + 1)), 414, "path_too_long"),
+        (body(MAX_BODY_LEN + 1), 413, "body_too_large"),
+        // As long as it may be, and no JSON.
+        (body(MAX_BODY_LEN), 400, "malformed_json"),
+    ] {
+        let (got, word, _) = problem(request).await;
+        assert_eq!((got, word.as_str()), (status, code));
+    }
+}
+
+#[tokio::test]
+async fn the_document_and_its_page_are_served() {
+    let api = lonely().await;
+    let served = ask(api, Method::GET, "/openapi.json").send().await.expect("answered");
+    assert_eq!(served.headers()["content-type"], "application/json");
+    assert_eq!(&served.json::<Value>().await.expect("JSON"), crate::openapi::document());
+    let page = ask(api, Method::GET, "/docs").send().await.expect("answered");
+    assert_eq!(page.headers()["content-type"], "text/html; charset=utf-8");
+    assert!(page.text().await.expect("text").contains("decide_review"));
+}
+
+#[test]
+fn what_is_answered_is_what_the_operation_promises() {
+    for (operation, status, problem, promised) in [
+        (&show_order::OPERATION, 200, None, true),
+        (&show_order::OPERATION, 404, Some(Code::OrderNotFound), true),
+        (&show_order::OPERATION, 404, Some(Code::PaymentNotFound), false),
+        (&show_order::OPERATION, 202, None, false),
+        (&create_order::OPERATION, 413, Some(Code::BodyTooLarge), true),
+        (&show_order::OPERATION, 413, Some(Code::BodyTooLarge), false),
+        (&readyz::OPERATION, 503, None, true),
+    ] {
+        assert_eq!(operation.promises(status, problem), promised, "{} {status}", operation.id);
+    }
+}

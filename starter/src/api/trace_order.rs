@@ -1,12 +1,27 @@
 //! `GET /v1/orders/{id}/trace`: everything that is on record about an order, and one timeline.
 
-use super::problem::ApiError;
+use super::operation::{Caller, Operation, Verb, gives};
+use super::problem::{ApiError, Code};
 use super::show_order::not_found;
 use super::{Answer, App};
 use crate::resources;
 use axum::extract::{Path, State};
 use domain::OrderId;
 use std::sync::Arc;
+
+pub(super) const OPERATION: Operation = Operation {
+    verb: Verb::Get,
+    path: "/v1/orders/{id}/trace",
+    id: "trace_order",
+    summary: "Show everything that happened to an order",
+    about: "Every payment, request to a channel, movement of money and decision, and one \
+            timeline.",
+    caller: Caller::Anyone,
+    query: &[],
+    body: None,
+    answers: &[gives(200, "Trace", "the records")],
+    problems: &[Code::OrderNotFound, Code::DatabaseUnavailable],
+};
 
 pub(super) async fn handle(
     State(app): State<Arc<App>>,

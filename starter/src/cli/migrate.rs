@@ -1,9 +1,10 @@
 //! `oncepay migrate`: brings the schema up to date, as the role that owns it.
 
-use crate::settings::DatabaseArgs;
+use crate::settings::{DatabaseArgs, secret};
 use anyhow::{Context, bail};
 use clap::Args;
 use secrecy::{ExposeSecret, SecretString};
+use std::path::PathBuf;
 use store::Store;
 use store::migrate::{OWNER_ROLE, create_database, newest_version};
 use url::Url;
@@ -16,15 +17,20 @@ pub(crate) struct MigrateArgs {
     /// missing, and migrates as the owner.
     #[arg(long, env = "ONCEPAY_ADMIN_URL", hide_env_values = true, requires = "database")]
     admin_url: Option<SecretString>,
+    /// A file that holds the administrator's address.
+    #[arg(long, env = "ONCEPAY_ADMIN_URL_FILE", requires = "database")]
+    admin_url_file: Option<PathBuf>,
     /// The database to create with `--admin-url`.
-    #[arg(long, requires = "admin_url")]
+    #[arg(long)]
     database: Option<String>,
 }
 
 /// # Errors
 /// What was attempted and why it failed.
 pub(crate) async fn run(args: &MigrateArgs) -> anyhow::Result<()> {
-    let url = match (&args.admin_url, &args.database) {
+    let admin =
+        secret("ONCEPAY_ADMIN_URL", args.admin_url.as_ref(), args.admin_url_file.as_deref())?;
+    let url = match (&admin, &args.database) {
         (Some(admin), Some(database)) => {
             let owner = owner_url(admin, database)?;
             create_database(admin.expose_secret(), database).await?;

@@ -3,6 +3,7 @@
 
 pub(crate) mod catalog;
 mod client;
+pub(crate) mod config;
 pub(crate) mod explain;
 pub(crate) mod migrate;
 pub(crate) mod operator;

@@ -2,6 +2,7 @@
 
 use super::client::{Client, Post};
 use super::{cell, money, print_json, span, status, table};
+use crate::api::limits::{DEFAULT_PAGE, MAX_PAGE};
 use crate::settings::{ApiArgs, TokenArgs};
 use anyhow::bail;
 use chrono::{DateTime, Utc};
@@ -33,6 +34,13 @@ pub(crate) struct ListArgs {
     /// Only those of this order.
     #[arg(long, value_parser = |text: &str| OrderId::parse(text))]
     order: Option<OrderId>,
+    /// How many at most.
+    #[arg(long, default_value_t = DEFAULT_PAGE,
+          value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_PAGE)))]
+    limit: u32,
+    /// Those after the page that named this cursor.
+    #[arg(long, value_parser = |text: &str| cursor(text))]
+    cursor: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -104,21 +112,30 @@ async fn list(args: &ListArgs) -> anyhow::Result<()> {
     let head = ["review", "reason", "payment", "amount", "age", "reminder", "decided by"];
     println!("{}", table(&head, data.iter().map(|review| list_row(review, now))));
     if reviews["has_more"] == json!(true) {
-        let which = if args.state == "open" { "oldest" } else { "newest" };
-        println!("There are more; these are the {which}.");
+        let next = reviews["next_cursor"].as_str().unwrap_or_default();
+        println!("There are more; these are the oldest. The next ones: --cursor {next}");
     }
     Ok(())
 }
 
 fn list_path(args: &ListArgs) -> String {
-    let mut path = format!("/v1/reviews?state={}", args.state);
+    let mut path = format!("/v1/reviews?state={}&limit={}", args.state, args.limit);
     if let Some(payment) = &args.payment {
         path = format!("{path}&payment={payment}");
     }
     if let Some(order) = &args.order {
         path = format!("{path}&order={order}");
     }
+    if let Some(cursor) = &args.cursor {
+        path = format!("{path}&cursor={cursor}");
+    }
     path
+}
+
+/// A cursor is letters and digits, so that it stands in a path as it is.
+fn cursor(text: &str) -> Result<String, &'static str> {
+    let plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if plain { Ok(text.to_owned()) } else { Err("is no next_cursor of the API") }
 }
 
 /// How old it is, and how long until somebody is reminded of it.
@@ -253,7 +270,7 @@ mod tests {
         let list = ["oncepay", "review", "list", "--state=decided", "--order", &order];
         let cli = Cli::try_parse_from(list).expect("valid");
         let Command::Review(ReviewCommand::List(args)) = cli.command else { panic!("a list") };
-        assert_eq!(list_path(&args), format!("/v1/reviews?state=decided&order={order}"));
+        assert_eq!(list_path(&args), format!("/v1/reviews?state=decided&limit=20&order={order}"));
         assert!(Cli::try_parse_from(["oncepay", "review", "list", "--state=Open"]).is_err());
     }
 

@@ -3,6 +3,7 @@
 //!
 //! What never happens here: waiting without a limit, and retrying longer than a caller waits.
 
+mod attributes;
 mod decide;
 mod find;
 mod result;
@@ -15,7 +16,7 @@ pub(crate) use result::Outcome;
 pub(crate) use start::Started;
 
 use crate::settings::TemporalSettings;
-use domain::PaymentIntent;
+use domain::{PaymentIntent, TRACEPARENT, TraceParent};
 use serde::Serialize;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -27,7 +28,7 @@ use temporalio_client::{
 };
 use temporalio_common::MemoValues;
 use temporalio_common::data_converters::RawValue;
-use temporalio_common::protos::temporal::api::common::v1::Payload;
+use temporalio_common::protos::temporal::api::common::v1::{Header, Payload};
 use temporalio_common::protos::temporal::api::workflowservice::v1::GetSystemInfoRequest;
 use temporalio_common::search_attributes::SearchAttributes;
 use workflows::payment::PaymentWorkflow;
@@ -209,6 +210,12 @@ fn memo(intent: &PaymentIntent) -> MemoValues {
     let mut memo = MemoValues::new();
     memo.insert(FINGERPRINT, intent.fingerprint());
     memo
+}
+
+/// What the run carries along of whoever asked for it.
+fn header(trace: &TraceParent) -> Header {
+    let fields = [(TRACEPARENT.to_owned(), workflows::trace::payload(trace))];
+    Header { fields: fields.into_iter().collect() }
 }
 
 fn summary(intent: &PaymentIntent) -> String {

@@ -1,10 +1,10 @@
 //! Starting a payment's workflow. The same key starts one run; whoever comes second is told so.
 
 use super::{
-    CALL_LIMIT, Run, Temporal, TemporalError, json_argument, memo, rpc, search_attributes, summary,
-    within,
+    CALL_LIMIT, Run, Temporal, TemporalError, header, json_argument, memo, rpc, search_attributes,
+    summary, within,
 };
-use domain::PaymentIntent;
+use domain::{PaymentIntent, TraceParent};
 use temporalio_client::errors::WorkflowStartError;
 use temporalio_client::{WorkflowIdConflictPolicy, WorkflowIdReusePolicy, WorkflowStartOptions};
 use workflows::payment::PaymentWorkflow;
@@ -23,7 +23,11 @@ impl Temporal {
     ///
     /// # Errors
     /// [`TemporalError`]; whether it started is found out by calling again.
-    pub(crate) async fn start(&self, intent: &PaymentIntent) -> Result<Started, TemporalError> {
+    pub(crate) async fn start(
+        &self,
+        intent: &PaymentIntent,
+        trace: Option<&TraceParent>,
+    ) -> Result<Started, TemporalError> {
         let doing = "starting a payment";
         let client = self.client(doing)?;
         let workflow_id = workflows::ids::payment(&intent.merchant, &intent.key);
@@ -34,6 +38,7 @@ impl Temporal {
                 .memo(memo(intent))
                 .search_attributes(search_attributes(intent))
                 .static_summary(summary(intent))
+                .maybe_header(trace.map(header))
                 .rpc_options(rpc())
                 .build();
         let input = json_argument(&intent.to_json());

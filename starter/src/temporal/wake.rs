@@ -1,10 +1,10 @@
 //! Waking a payment's owner: it looks at its row, and goes on from there.
 
 use super::{
-    CALL_LIMIT, Temporal, TemporalError, json_argument, memo, rpc, search_attributes, summary,
-    within,
+    CALL_LIMIT, Temporal, TemporalError, header, json_argument, memo, rpc, search_attributes,
+    summary, within,
 };
-use domain::PaymentIntent;
+use domain::{PaymentIntent, TraceParent};
 use serde_json::json;
 use temporalio_client::errors::WorkflowStartError;
 use temporalio_client::{WorkflowIdConflictPolicy, WorkflowIdReusePolicy, WorkflowStartOptions};
@@ -22,6 +22,7 @@ impl Temporal {
         &self,
         intent: &PaymentIntent,
         operator: &str,
+        trace: Option<&TraceParent>,
     ) -> Result<(), TemporalError> {
         let doing = "waking a payment's workflow";
         let client = self.client(doing)?;
@@ -32,6 +33,7 @@ impl Temporal {
             .memo(memo(intent))
             .search_attributes(search_attributes(intent))
             .static_summary(summary(intent))
+            .maybe_header(trace.map(header))
             .rpc_options(rpc())
             .build();
         let call = client.signal_with_start_workflow(

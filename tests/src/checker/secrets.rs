@@ -45,6 +45,13 @@ impl World {
 }
 
 impl Evidence {
+    /// The API answers nothing that its document does not promise.
+    pub(super) fn the_api_keeps_its_promise(&self, broken: &mut Vec<String>) {
+        let lines = self.texts.iter().flat_map(|text| text.lines());
+        let unpromised = lines.filter(|line| line.contains("ALARM: an answer without a promise"));
+        broken.extend(unpromised.map(|line| format!("the API's document: {line}")));
+    }
+
     /// L15: no secret is in a row, a history or a log.
     pub(super) fn no_secret_is_written_down(&self, broken: &mut Vec<String>) {
         let tokens = OPERATORS.into_iter().map(|(_, token)| token);
