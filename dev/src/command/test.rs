@@ -20,9 +20,14 @@ struct Sum {
 pub fn run(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
     eprintln!("fetching what the tests need, then building worker, starter and sandbox …");
     python::ensure(&workspace.join("dev/requirements.txt"), &workspace.python_dir())?;
-    let client = workspace.join("tests/python/requirements.txt");
-    if client.is_file() {
-        python::ensure(&client, &workspace.dev_dir().join("py-client"))?;
+    for (requirements, folder) in [
+        ("tests/python/requirements.txt", "py-client"),
+        ("tests/python/fuzz-requirements.txt", "py-fuzz"),
+    ] {
+        let requirements = workspace.join(requirements);
+        if requirements.is_file() {
+            python::ensure(&requirements, &workspace.dev_dir().join(folder))?;
+        }
     }
     binaries::build(workspace)?;
     let mut cargo = binaries::cargo(workspace);
