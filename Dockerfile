@@ -5,6 +5,7 @@ WORKDIR /src
 # Named one by one, so that nothing that a developer keeps beside the sources comes in.
 COPY Cargo.toml Cargo.lock ./
 COPY activities activities
+COPY bench bench
 COPY channels channels
 COPY dev dev
 COPY domain domain

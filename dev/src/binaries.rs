@@ -49,8 +49,23 @@ pub fn build(workspace: &Workspace) -> Result<Binaries> {
     if let Some(binaries) = &*built {
         return Ok(binaries.clone());
     }
+    // `bench` is only for its own command, and links the SDK once more.
+    let binaries = select(&run(workspace, &["--exclude", "bench"])?)?;
+    *built = Some(binaries.clone());
+    Ok(binaries)
+}
+
+/// Builds them as production runs them, and the program that the bench alone needs.
+pub fn build_release(workspace: &Workspace) -> Result<(Binaries, PathBuf)> {
+    let found = run(workspace, &["--release"])?;
+    let bench = found.get("bench").cloned().context("cargo built no program named bench")?;
+    Ok((select(&found)?, bench))
+}
+
+fn run(workspace: &Workspace, args: &[&str]) -> Result<HashMap<String, PathBuf>> {
     let mut cargo = cargo(workspace)
         .args(["build", "--workspace", "--exclude", "dev", "--bins"])
+        .args(args)
         .arg("--message-format=json-render-diagnostics")
         .stdout(Stdio::piped())
         .spawn()
@@ -61,9 +76,7 @@ pub fn build(workspace: &Workspace) -> Result<Binaries> {
     if !status.success() {
         bail!("build worker, starter and sandbox: cargo failed ({status})");
     }
-    let binaries = select(&found?)?;
-    *built = Some(binaries.clone());
-    Ok(binaries)
+    found
 }
 
 /// A cargo command in the workspace that never lets SQL checks reach for a database.

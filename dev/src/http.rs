@@ -1,9 +1,10 @@
 //! A small HTTP/1.1 client for readiness questions and the demonstration.
 //!
-//! Plain text to servers that we started ourselves, one connection per request, no redirects.
+//! Plain text to servers that we started ourselves, one connection per request unless it is kept
+//! on purpose, no redirects.
 //! Nothing in production uses it.
 
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
@@ -45,6 +46,55 @@ pub fn post(url: &str, headers: &[(&str, &str)], body: &Value) -> Result<Answer>
     send("POST", url, headers, Some(body))
 }
 
+/// A connection that is kept, for many requests to one server.
+pub struct Connection {
+    authority: String,
+    stream: BufReader<TcpStream>,
+}
+
+impl Connection {
+    /// Connects to the server of this URL.
+    pub fn open(url: &str) -> Result<Self> {
+        let authority = split(url)?.0.to_owned();
+        let stream = connect(&authority).with_context(|| format!("connect to {url}"))?;
+        stream.set_nodelay(true)?;
+        Ok(Self { authority, stream: BufReader::new(stream) })
+    }
+
+    /// `POST path` with a JSON body. The answer must say how long it is.
+    pub fn post(&mut self, path: &str, headers: &[(&str, &str)], body: &Value) -> Result<Answer> {
+        let request =
+            request("POST", &self.authority, path, headers, Some(body), Lasting::KeepAlive);
+        let mut attempt = || -> Result<Answer> {
+            self.stream.get_mut().write_all(request.as_bytes())?;
+            let mut head = String::new();
+            while !head.ends_with("\r\n\r\n") {
+                if self.stream.read_line(&mut head)? == 0 {
+                    bail!("the connection was closed");
+                }
+            }
+            let lines = head.lines().filter_map(|line| line.split_once(':'));
+            let length = lines
+                .filter(|(name, _)| name.eq_ignore_ascii_case("content-length"))
+                .find_map(|(_, value)| value.trim().parse::<usize>().ok())
+                .context("the answer does not say how long it is")?;
+            let mut bytes = head.into_bytes();
+            let start = bytes.len();
+            bytes.resize(start + length, 0);
+            self.stream.read_exact(&mut bytes[start..])?;
+            parse(&bytes)
+        };
+        attempt().with_context(|| format!("POST {path}"))
+    }
+}
+
+/// Whether the server is asked to close the connection after its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lasting {
+    Close,
+    KeepAlive,
+}
+
 /// Whether `GET url` is answered with 200.
 #[must_use]
 pub fn is_ok(url: &str) -> bool {
@@ -55,7 +105,9 @@ fn send(method: &str, url: &str, headers: &[(&str, &str)], body: Option<&Value>)
     let (authority, path) = split(url)?;
     let attempt = || -> Result<Answer> {
         let mut stream = connect(authority)?;
-        stream.write_all(request(method, authority, path, headers, body).as_bytes())?;
+        stream.write_all(
+            request(method, authority, path, headers, body, Lasting::Close).as_bytes(),
+        )?;
         let mut bytes = Vec::new();
         stream.take(MAX_ANSWER_BYTES).read_to_end(&mut bytes).context("read the answer")?;
         parse(&bytes)
@@ -85,14 +137,17 @@ fn request(
     path: &str,
     headers: &[(&str, &str)],
     body: Option<&Value>,
+    lasting: Lasting,
 ) -> String {
     let body = body.map(Value::to_string).unwrap_or_default();
     let mut lines = vec![
         format!("{method} {path} HTTP/1.1"),
         format!("Host: {authority}"),
-        "Connection: close".to_owned(),
         format!("Content-Length: {}", body.len()),
     ];
+    if lasting == Lasting::Close {
+        lines.push("Connection: close".to_owned());
+    }
     if !body.is_empty() {
         lines.push("Content-Type: application/json".to_owned());
     }
@@ -153,6 +208,32 @@ mod tests {
         assert!(parse(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n{}").is_err());
         assert!(parse(b"HTTP/1.1 200 OK\r\n").is_err());
         assert!(parse(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}").is_ok());
+    }
+
+    #[test]
+    fn a_kept_connection_carries_many_requests() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let server = std::thread::spawn(move || {
+            let (stream, _) = listener.accept().unwrap();
+            let mut reader = BufReader::new(stream);
+            for number in 0..2 {
+                let mut line = String::new();
+                while line != "\r\n" {
+                    line.clear();
+                    reader.read_line(&mut line).unwrap();
+                }
+                reader.read_exact(&mut [0; 2]).unwrap(); // The body `{}`.
+                let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n{number}");
+                reader.get_mut().write_all(answer.as_bytes()).unwrap();
+            }
+        });
+        let mut connection = Connection::open(&url).unwrap();
+        for number in ["0", "1"] {
+            assert_eq!(connection.post("/", &[], &serde_json::json!({})).unwrap().body, number);
+        }
+        server.join().unwrap();
+        assert!(connection.post("/", &[], &serde_json::json!({})).is_err());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use dev::paths::Workspace;
 
-use command::{check, demo, status, test, up};
+use command::{bench, check, demo, status, test, up};
 
 const HELP: &str = "\
 cargo dev <command>
@@ -20,6 +20,8 @@ cargo dev <command>
   up [--detach]                start everything and stay until Ctrl-C
   down                         stop what `up` started
   status [--json]              where everything answers; exit 1 if a part is down
+  bench [--payments N] [--concurrency C] [--rate R] [--latency-ms L] [--warm-up N] [--json FILE]
+                               what a payment costs, on a stack of its own
   test [ARGS…]                 all tests; ARGS go to `cargo test --workspace`
   check                        what CI checks without running the scenarios
   prepare                      write store/.sqlx anew from the migrations
@@ -66,6 +68,11 @@ fn run(mut args: Vec<String>) -> Result<ExitCode> {
             nothing_left(&args)?;
             let after = if once { demo::After::Stop } else { demo::After::Stay };
             demo::run(&workspace, after, json.as_deref())
+        }
+        "bench" => {
+            let options = bench::Options::take(&mut args, take_value)?;
+            nothing_left(&args)?;
+            bench::run(&workspace, &options)
         }
         "test" => test::run(&workspace, &args),
         "check" => nothing_left(&args).and_then(|()| check::run(&workspace)),

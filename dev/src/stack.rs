@@ -149,6 +149,12 @@ impl Stack {
         drop(self.postgres.take());
     }
 
+    /// Where PostgreSQL's data really is; `None` for a server that somebody else runs.
+    #[must_use]
+    pub fn postgres_data(&self) -> Option<PathBuf> {
+        self.postgres.as_ref().map(|postgres| postgres.data_dir().to_owned())
+    }
+
     /// The ports that were settled on.
     #[must_use]
     pub fn ports(&self) -> Ports {

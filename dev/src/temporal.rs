@@ -32,13 +32,14 @@ pub const SEARCH_ATTRIBUTES: [(&str, &str); 8] = [
 ];
 /// One partition and fast transfer: measured to be the quickest on one machine. Time skipping
 /// lets a test move a workflow's clock.
-const DYNAMIC_CONFIG: [&str; 4] = [
+pub const DYNAMIC_CONFIG: [&str; 4] = [
     "history.transferProcessorMaxPollRPS=2000",
     "matching.numTaskqueueReadPartitions=1",
     "matching.numTaskqueueWritePartitions=1",
     "frontend.WorkflowTimeSkippingEnabled=true",
 ];
-const SQLITE_PRAGMAS: [&str; 2] = ["journal_mode=WAL", "synchronous=NORMAL"];
+/// How the development server keeps its file: a power cut may lose the last commits.
+pub const SQLITE_PRAGMAS: [&str; 2] = ["journal_mode=WAL", "synchronous=NORMAL"];
 const READY_LIMIT: Duration = Duration::from_mins(1);
 const STOP_GRACE: Duration = Duration::from_secs(15);
 

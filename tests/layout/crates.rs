@@ -20,12 +20,13 @@ struct Rule {
     banned: &'static [&'static str],
 }
 
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 11] = [
     Rule {
         package: "activities",
         ours: &["channels", "domain", "store", "workflows"],
         banned: &["axum", "reqwest", "sqlx"],
     },
+    Rule { package: "bench", ours: &[], banned: &["reqwest", "sqlx"] },
     Rule { package: "channels", ours: &["domain"], banned: &["sqlx", "temporalio-*"] },
     Rule { package: "dev", ours: &[], banned: &["sqlx", "temporalio-*", "tokio"] },
     Rule { package: "domain", ours: &[], banned: &["chrono", "rand", "reqwest", "sqlx", "tokio"] },

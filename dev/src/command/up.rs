@@ -216,7 +216,7 @@ fn other(workspace: &Workspace, mut go_on: impl FnMut() -> bool) -> Result<State
 }
 
 /// Set by the first Ctrl-C, SIGTERM or SIGHUP; the second one ends this process at once.
-fn stop_flag() -> Result<Arc<AtomicBool>> {
+pub(super) fn stop_flag() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         flag::register_conditional_shutdown(signal, 130, stop.clone())?;
