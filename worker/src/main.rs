@@ -17,11 +17,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use store::Store;
-use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions};
+use temporalio_client::{Client, ClientOptions, Connection, ConnectionOptions, GrpcCompression};
 use temporalio_sdk::runtime::{PollerBehavior, RuntimeOptions};
 use temporalio_sdk::{Runtime, Worker, WorkerOptions};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
+use url::{Host, Url};
 use workflows::payment::PaymentWorkflow;
 
 /// A killed worker's cached workflows wait this long before another takes them.
@@ -103,8 +104,9 @@ fn options(config: &Config, activities: PaymentActivities) -> Result<WorkerOptio
 async fn connect(config: &Config) -> Result<Client> {
     let identity = format!("worker@{}", std::process::id());
     loop {
-        let options =
-            ConnectionOptions::new(config.temporal_address.clone()).identity(identity.clone());
+        let options = ConnectionOptions::new(config.temporal_address.clone())
+            .identity(identity.clone())
+            .grpc_compression(compression(&config.temporal_address));
         match Connection::connect(options.build()).await {
             Ok(connection) => {
                 let namespace = config.temporal_namespace.clone();
@@ -116,6 +118,17 @@ async fn connect(config: &Config) -> Result<Client> {
             }
         }
     }
+}
+
+/// Bytes that do not leave this machine cost less than compressing them.
+fn compression(temporal: &Url) -> GrpcCompression {
+    let here = match temporal.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    if here { GrpcCompression::None } else { GrpcCompression::Gzip }
 }
 
 /// The signals that end the process.

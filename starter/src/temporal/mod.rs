@@ -23,14 +23,15 @@ use std::time::Duration;
 use temporalio_client::request_extensions::RetryConfigForCall;
 use temporalio_client::tonic::{Code, Request, Status};
 use temporalio_client::{
-    Client, ClientOptions, Connection, ConnectionOptions, RetryOptions, RpcOptions, TlsOptions,
-    WorkflowExecutionInfo, WorkflowHandle,
+    Client, ClientOptions, Connection, ConnectionOptions, GrpcCompression, RetryOptions,
+    RpcOptions, TlsOptions, WorkflowExecutionInfo, WorkflowHandle,
 };
 use temporalio_common::MemoValues;
 use temporalio_common::data_converters::RawValue;
 use temporalio_common::protos::temporal::api::common::v1::{Header, Payload};
 use temporalio_common::protos::temporal::api::workflowservice::v1::GetSystemInfoRequest;
 use temporalio_common::search_attributes::SearchAttributes;
+use url::{Host, Url};
 use workflows::payment::PaymentWorkflow;
 
 /// How long one call may take, tries included.
@@ -155,10 +156,22 @@ async fn connect_once(settings: &TemporalSettings) -> anyhow::Result<Client> {
     let options = ConnectionOptions::new(settings.address.clone())
         .identity(format!("oncepay-{}", std::process::id()))
         .connect_timeout(CONNECT_LIMIT)
+        .grpc_compression(compression(&settings.address))
         .maybe_tls_options(tls)
         .build();
     let connection = tokio::time::timeout(CONNECT_LIMIT, Connection::connect(options)).await??;
     Ok(Client::new(connection, ClientOptions::new(settings.namespace.clone()).build())?)
+}
+
+/// Bytes that do not leave this machine cost less than compressing them.
+fn compression(temporal: &Url) -> GrpcCompression {
+    let here = match temporal.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    if here { GrpcCompression::None } else { GrpcCompression::Gzip }
 }
 
 /// The limit around a call: a channel that cannot connect does not keep a caller waiting.
