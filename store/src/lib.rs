@@ -26,13 +26,16 @@ pub mod trace;
 pub use error::StoreError;
 
 use error::Doing;
-use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{Connection, PgPool};
 use std::str::FromStr;
 use std::time::Duration;
 
 /// How long one call waits for a free connection before PostgreSQL counts as unavailable.
 pub const ACQUIRE_LIMIT: Duration = Duration::from_secs(2);
+/// A connection that was used so short a time ago is not tested before it is used again: each test
+/// is a round trip, and whoever meets a dead connection tries again anyway.
+const TEST_AFTER: Duration = Duration::from_secs(1);
 /// How long one statement may run, and how long it may wait for a lock.
 pub const STATEMENT_LIMIT_MS: u32 = 5_000;
 
@@ -63,6 +66,15 @@ impl Store {
         let pool = PgPoolOptions::new()
             .max_connections(max_connections)
             .acquire_timeout(ACQUIRE_LIMIT)
+            .test_before_acquire(false)
+            .before_acquire(|connection, met| {
+                Box::pin(async move {
+                    if met.idle_for >= TEST_AFTER {
+                        connection.ping().await?;
+                    }
+                    Ok(true)
+                })
+            })
             .connect_lazy_with(options);
         Ok(Self { pool })
     }
