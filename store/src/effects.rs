@@ -1,6 +1,6 @@
 //! What an event does to the rows, inside the caller's transaction and under its locks.
 
-use crate::error::{Doing, StoreError, exactly_one};
+use crate::error::{Doing, StoreError, exactly_one, exactly_one_row};
 use crate::locks::LockedOrder;
 use crate::metrics;
 use crate::rows::{ATTEND_REVIEW_S, Payment, StateColumns, units};
@@ -40,10 +40,12 @@ pub(crate) async fn take_step(
         Step::Absorbed { state, review } => (state, false, review),
     };
     let left_review = moved && from == "ManualReview";
-    write_state(tx, payment, &state).await?;
+    let outbox = moved.then(|| outbox_body(payment, &state));
+    write_step(tx, payment, &state, outbox, record).await?;
+    if !is_about_a_lost_answer(&state) {
+        payment.risk_accepted_by = None;
+    }
     payment.state = state;
-    payment.version += 1;
-    insert_event(tx, payment, from, record).await?;
     if left_review {
         end_review(tx, &payment.intent, ReviewReason::OutcomeUnknown).await?;
     }
@@ -52,40 +54,51 @@ pub(crate) async fn take_step(
     }
     if moved {
         metrics::moved(from, payment);
-        insert_outbox(tx, payment).await?;
     }
     Ok(())
 }
 
-async fn write_state(
+/// The new state, its event and, if the payment moved, its outbox event, in one statement: each
+/// one costs a round trip under the order's lock.
+async fn write_step(
     tx: &mut PgTransaction<'_>,
     payment: &mut Payment,
     state: &domain::PaymentState,
+    outbox: Option<Value>,
+    record: &EventRecord<'_>,
 ) -> Result<(), StoreError> {
     let columns = StateColumns::of(state);
-    // An accepted risk is about a lost answer; with the question it goes.
-    let in_question = matches!(
-        state,
-        domain::PaymentState::ManualReview { reason: ReviewReason::OutcomeUnknown }
-    );
-    let updated = sqlx::query!(
-        r#"-- payments.write_state
-        UPDATE payment SET
-            state = $3,
-            live = live AND $4,
-            version = version + 1,
-            action = $5,
-            pay_before = $6,
-            transaction_id = $7,
-            transaction_amount = $8,
-            transaction_currency = $9,
-            effect = $10,
-            failure_class = $11,
-            review_reason = $12,
-            attend_by = clock_timestamp() + make_interval(secs => $13),
-            risk_accepted_by = CASE WHEN $14 THEN risk_accepted_by END,
-            updated_at = clock_timestamp()
-        WHERE id = $1 AND version = $2"#,
+    let written = sqlx::query_scalar!(
+        r#"-- payments.take_step
+        WITH written AS (
+            UPDATE payment SET
+                state = $3,
+                live = live AND $4,
+                version = version + 1,
+                action = $5,
+                pay_before = $6,
+                transaction_id = $7,
+                transaction_amount = $8,
+                transaction_currency = $9,
+                effect = $10,
+                failure_class = $11,
+                review_reason = $12,
+                attend_by = clock_timestamp() + make_interval(secs => $13),
+                risk_accepted_by = CASE WHEN $20 THEN risk_accepted_by END,
+                updated_at = clock_timestamp()
+            WHERE id = $1 AND version = $2
+            RETURNING id, version
+        ), event AS (
+            INSERT INTO payment_event
+                (id, payment_id, sequence, kind, from_state, to_state, actor, cause)
+            SELECT $14::text, id, version, $15::text, $16::text, $3, $17::text, $18::jsonb
+            FROM written
+        ), told AS (
+            INSERT INTO outbox (payment_id, sequence, kind, body)
+            SELECT id, version, 'payment.' || $3, $19::jsonb
+            FROM written WHERE $19::jsonb IS NOT NULL
+        )
+        SELECT count(*) AS "written!" FROM written"#,
         payment.id.as_str(),
         payment.version,
         columns.state,
@@ -99,67 +112,38 @@ async fn write_state(
         columns.failure_class,
         columns.review_reason,
         columns.attend_after,
-        in_question,
-    )
-    .execute(&mut **tx)
-    .await
-    .doing("writing a payment's state")?;
-    payment.live = payment.live && columns.stays_live;
-    if !in_question {
-        payment.risk_accepted_by = None;
-    }
-    exactly_one("writing a payment's state", &updated)
-}
-
-async fn insert_event(
-    tx: &mut PgTransaction<'_>,
-    payment: &Payment,
-    from: &str,
-    record: &EventRecord<'_>,
-) -> Result<(), StoreError> {
-    sqlx::query!(
-        r#"-- payment_event.insert
-        INSERT INTO payment_event
-            (id, payment_id, sequence, kind, from_state, to_state, actor, cause)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)"#,
         record.id.as_str(),
-        payment.id.as_str(),
-        payment.version,
         record.kind,
-        from,
         payment.state.name(),
         record.actor,
         record.cause,
+        outbox,
+        is_about_a_lost_answer(state),
     )
-    .execute(&mut **tx)
+    .fetch_one(&mut **tx)
     .await
-    .doing("recording an event")?;
+    .doing("taking a payment's step")?;
+    exactly_one_row("taking a payment's step", written)?;
+    payment.live = payment.live && columns.stays_live;
+    payment.version += 1;
     Ok(())
 }
 
-async fn insert_outbox(tx: &mut PgTransaction<'_>, payment: &Payment) -> Result<(), StoreError> {
-    let id = &payment.id;
-    let body = json!({
-        "payment": id,
+/// An accepted risk is about a lost answer; with the question it goes.
+fn is_about_a_lost_answer(state: &domain::PaymentState) -> bool {
+    matches!(state, domain::PaymentState::ManualReview { reason: ReviewReason::OutcomeUnknown })
+}
+
+fn outbox_body(payment: &Payment, state: &domain::PaymentState) -> Value {
+    json!({
+        "payment": payment.id,
         "merchant": payment.intent.merchant,
         "order": payment.intent.order,
         "amount": payment.intent.money.minor_units(),
         "currency": payment.intent.money.currency(),
-        "state": payment.state.name(),
-        "sequence": payment.version,
-    });
-    sqlx::query!(
-        r#"-- outbox.insert
-        INSERT INTO outbox (payment_id, sequence, kind, body) VALUES ($1, $2, $3, $4)"#,
-        id.as_str(),
-        payment.version,
-        format!("payment.{}", payment.state.name()),
-        body,
-    )
-    .execute(&mut **tx)
-    .await
-    .doing("writing an outbox event")?;
-    Ok(())
+        "state": state.name(),
+        "sequence": payment.version + 1,
+    })
 }
 
 /// Opens the review that this event calls for; the same event opens it once.

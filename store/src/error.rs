@@ -66,8 +66,14 @@ pub(crate) fn exactly_one(
     doing: &'static str,
     result: &sqlx::postgres::PgQueryResult,
 ) -> Result<(), StoreError> {
-    match result.rows_affected() {
-        1 => Ok(()),
-        actual => Err(StoreError::RowsAffected { doing, expected: 1, actual }),
-    }
+    rows(doing, result.rows_affected())
+}
+
+/// The same, where the statement itself counted.
+pub(crate) fn exactly_one_row(doing: &'static str, count: i64) -> Result<(), StoreError> {
+    rows(doing, u64::try_from(count).unwrap_or_default())
+}
+
+fn rows(doing: &'static str, actual: u64) -> Result<(), StoreError> {
+    if actual == 1 { Ok(()) } else { Err(StoreError::RowsAffected { doing, expected: 1, actual }) }
 }

@@ -94,16 +94,21 @@ impl Store {
             effects::end_review(&mut tx, intent, ReviewReason::FulfilmentRefused).await?;
         }
         if order.state == OrderState::Fulfilling {
-            move_order(&mut tx, &mut order, OrderState::Fulfilled).await?;
             let id = intent.payment_id();
-            sqlx::query!(
-                r#"-- payments.attended
-                UPDATE payment SET attend_by = NULL WHERE id = $1"#,
+            let updated = sqlx::query!(
+                r#"-- orders.fulfilled
+                WITH attended AS (UPDATE payment SET attend_by = NULL WHERE id = $2)
+                UPDATE customer_order
+                SET state = 'Fulfilled', version = version + 1, updated_at = clock_timestamp()
+                WHERE id = $1 AND state = 'Fulfilling'"#,
+                order.id.as_str(),
                 id.as_str(),
             )
             .execute(&mut *tx)
             .await
-            .doing("ending a payment's watch")?;
+            .doing("ending a fulfilment and a payment's watch")?;
+            exactly_one("ending a fulfilment", &updated)?;
+            order.state = OrderState::Fulfilled;
         }
         let view = view_of(&mut tx, intent, &order).await?;
         tx.commit().await.doing("committing fulfilment")?;

@@ -3,6 +3,7 @@
 
 use crate::error::{Doing, StoreError};
 use crate::rows::{Payment, PaymentRow, millis};
+use chrono::{DateTime, Utc};
 use domain::{OrderId, OrderState, PaymentId, PaymentIntent, UnixMillis};
 use sqlx::{PgConnection, PgTransaction};
 
@@ -23,34 +24,51 @@ pub(crate) async fn lock_order(
     tx: &mut PgConnection,
     id: &OrderId,
 ) -> Result<Option<LockedOrder>, StoreError> {
-    let row = sqlx::query!(
+    let row = sqlx::query_as!(
+        OrderRow,
         r#"-- payments.lock_order
-        SELECT merchant_id, state, payable, currency, coupon_code, paid_by,
-               close_at
+        SELECT id, merchant_id, state, payable, currency, coupon_code, paid_by, close_at
         FROM customer_order WHERE id = $1 FOR UPDATE"#,
         id.as_str(),
     )
     .fetch_optional(tx)
     .await
     .doing("locking an order")?;
-    row.map(|row| {
-        let state = OrderState::parse(&row.state).ok_or_else(|| StoreError::Inconsistent {
+    row.map(LockedOrder::try_from).transpose()
+}
+
+/// The columns of an order that its lock reads.
+struct OrderRow {
+    id: String,
+    merchant_id: String,
+    state: String,
+    payable: i64,
+    currency: String,
+    coupon_code: Option<String>,
+    paid_by: Option<String>,
+    close_at: DateTime<Utc>,
+}
+
+impl TryFrom<OrderRow> for LockedOrder {
+    type Error = StoreError;
+
+    fn try_from(row: OrderRow) -> Result<Self, StoreError> {
+        let wrong = |column| StoreError::Inconsistent {
             table: "customer_order",
-            column: "state",
-            row: id.to_string(),
-        })?;
-        Ok(LockedOrder {
-            id: id.clone(),
+            column,
+            row: row.id.clone(),
+        };
+        Ok(Self {
+            id: OrderId::parse(row.id.clone()).map_err(|_| wrong("id"))?,
+            state: OrderState::parse(&row.state).ok_or_else(|| wrong("state"))?,
             merchant_id: row.merchant_id,
-            state,
             payable: row.payable,
             currency: row.currency,
             coupon_code: row.coupon_code,
             paid_by: row.paid_by,
             close_at: millis(row.close_at),
         })
-    })
-    .transpose()
+    }
 }
 
 /// The order that a recorded payment is for, whatever an input says; the input's where there is no
@@ -96,14 +114,28 @@ pub(crate) async fn lock_payment(
     .transpose()
 }
 
-/// Locks the order of a payment, which must be there.
+/// Locks the order of a payment, which must be there: the recorded payment's, whatever the intent
+/// says; see [`order_of`].
 pub(crate) async fn must_lock_order(
     tx: &mut PgTransaction<'_>,
     intent: &PaymentIntent,
 ) -> Result<LockedOrder, StoreError> {
-    let order = order_of(tx, intent).await?;
-    let missing = || StoreError::Missing { what: "order", id: order.to_string() };
-    lock_order(tx, &order).await?.ok_or_else(missing)
+    let id = intent.payment_id();
+    let row = sqlx::query_as!(
+        OrderRow,
+        r#"-- payments.lock_order_of
+        SELECT id, merchant_id, state, payable, currency, coupon_code, paid_by, close_at
+        FROM customer_order
+        WHERE id = coalesce((SELECT order_id FROM payment WHERE id = $1), $2)
+        FOR UPDATE"#,
+        id.as_str(),
+        intent.order.as_str(),
+    )
+    .fetch_optional(&mut **tx)
+    .await
+    .doing("locking a payment's order")?;
+    let missing = || StoreError::Missing { what: "order", id: intent.order.to_string() };
+    LockedOrder::try_from(row.ok_or_else(missing)?)
 }
 
 /// Locks a payment, whose row must be there.

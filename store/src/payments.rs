@@ -7,7 +7,7 @@ use crate::effects::{self, EventRecord};
 use crate::error::{Doing, StoreError, exactly_one};
 use crate::locks::{LockedOrder, lock_order, lock_payment};
 use crate::metrics;
-use crate::rows::{Payment, timestamp, units};
+use crate::rows::{Payment, PaymentRow, timestamp, units};
 use domain::{
     Capabilities, ClaimToken, EventId, IntentField, OperatorName, OrderState, PaymentEvent,
     PaymentId, PaymentIntent, PaymentState, PaymentView, PermitFacts, RetryPermit, ReviewReason,
@@ -154,7 +154,8 @@ pub(crate) async fn insert(
         _ => None,
     };
     let (id, reference) = (intent.payment_id(), intent.reference(1));
-    sqlx::query!(
+    let inserted = sqlx::query_as!(
+        PaymentRow,
         r#"-- payments.insert
         INSERT INTO payment
             (id, merchant_id, idempotency_key, order_id, amount, currency, channel, account,
@@ -166,7 +167,13 @@ pub(crate) async fn insert(
                 CASE WHEN $15 THEN clock_timestamp() END,
                 CASE WHEN $15 THEN clock_timestamp() END,
                 clock_timestamp() + interval '1 minute', $15, $16)
-        ON CONFLICT (id) DO NOTHING"#,
+        ON CONFLICT (id) DO NOTHING
+        RETURNING id, merchant_id, idempotency_key, order_id, amount, currency, channel, account,
+                  payment_method, state, live, version, start_before, claim_token, first_sent_at,
+                  send_before, permits_used, not_found_at, action, pay_before, transaction_id,
+                  transaction_amount, transaction_currency, effect, failure_class, review_reason,
+                  CASE WHEN rebuilt THEN created_at END AS rebuilt_at, started_by,
+                  risk_accepted_by, risk_taken, clock_timestamp() AS "now!""#,
         id.as_str(),
         intent.merchant.as_str(),
         intent.key.as_str(),
@@ -184,9 +191,12 @@ pub(crate) async fn insert(
         rebuilt,
         intent.started_by.as_ref().map(OperatorName::as_str),
     )
-    .execute(&mut **tx)
+    .fetch_optional(&mut **tx)
     .await
     .doing("recording a payment intent")?;
+    if let Some(row) = inserted {
+        return Payment::try_from(row);
+    }
     lock_payment(tx, &id)
         .await?
         .ok_or_else(|| StoreError::Missing { what: "payment", id: id.to_string() })
@@ -334,6 +344,7 @@ async fn write_claim(
     mut payment: Payment,
     permit: Option<RetryPermit>,
 ) -> Result<Claim, StoreError> {
+    let untouched = payment.version == 0;
     let ground = permit.as_ref().map(|permit| permit.ground().as_str());
     let repeats = i16::from(permit.is_some());
     let may_charge_twice = permit.as_ref().is_some_and(RetryPermit::may_charge_twice);
@@ -374,7 +385,12 @@ async fn write_claim(
         effects::take_step(tx, &mut payment, step, &record).await?;
     }
     metrics::claimed(ground);
-    let view = effects::view(tx, &payment, order.state).await?;
+    // Nothing had happened to the payment before, so nobody was asked about it.
+    let view = if untouched {
+        payment.view(order.state, None, false)
+    } else {
+        effects::view(tx, &payment, order.state).await?
+    };
     Ok(Claim::Granted { view, pay_before: order.close_at })
 }
 

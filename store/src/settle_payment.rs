@@ -13,8 +13,9 @@ use crate::news::{describe, event_id};
 use crate::payments::insert;
 use crate::rows::Payment;
 use domain::{
-    Actor, ClaimToken, ConfirmedMoney, Effect, EventId, Exchange, NotExecutedProof, PaymentEvent,
-    PaymentIntent, PaymentState, PaymentView, ReviewReason, Step, UnixMillis, UnknownReason,
+    Actor, ChannelTransactionId, ClaimToken, ConfirmedMoney, Effect, EventId, Exchange,
+    NotExecutedProof, PaymentEvent, PaymentIntent, PaymentState, PaymentView, ReviewReason, Step,
+    UnixMillis, UnknownReason,
 };
 use serde_json::json;
 use sqlx::PgTransaction;
@@ -165,14 +166,16 @@ pub(crate) async fn settle_locked(
 ) -> Result<Answer, StoreError> {
     let event = believed(payment, news);
     let mut id = event_id(payment, &event);
-    let mut of_another = false;
-    if let PaymentEvent::MoneyConfirmed { money } = &event {
-        of_another = belongs_to_another(tx, payment, money).await?;
-        if of_another {
-            id = EventId::of(&[payment.id.as_str(), id.as_str()]);
-        }
+    let transaction = match &event {
+        PaymentEvent::MoneyConfirmed { money } => Some(&money.transaction),
+        _ => None,
+    };
+    let Heard { of_another, mut known } = heard_before(tx, payment, transaction, &id).await?;
+    if of_another {
+        id = EventId::of(&[payment.id.as_str(), id.as_str()]);
+        known = event_is_known(tx, &id).await?;
     }
-    if event_is_known(tx, &id).await? {
+    if known {
         return Ok(Answer::AlreadyApplied);
     }
     let actor = news.actor.label();
@@ -210,26 +213,38 @@ fn believed(payment: &Payment, news: &Confirmation<'_>) -> PaymentEvent {
     }
 }
 
-/// Whether the channel's transaction is known already as money of another payment.
-async fn belongs_to_another(
+/// What is known already of a piece of news.
+struct Heard {
+    /// Its transaction is money of another payment.
+    of_another: bool,
+    /// The event itself is on record.
+    known: bool,
+}
+
+async fn heard_before(
     tx: &mut PgTransaction<'_>,
     payment: &Payment,
-    money: &ConfirmedMoney,
-) -> Result<bool, StoreError> {
-    sqlx::query_scalar!(
-        r#"-- money_fact.of_another
-        SELECT EXISTS (
-            SELECT FROM money_fact
-            WHERE channel = $1 AND account = $2 AND transaction_id = $3 AND payment_id <> $4
-        ) AS "of_another!""#,
+    transaction: Option<&ChannelTransactionId>,
+    id: &EventId,
+) -> Result<Heard, StoreError> {
+    sqlx::query_as!(
+        Heard,
+        r#"-- payment_event.heard
+        SELECT
+            EXISTS (
+                SELECT FROM money_fact
+                WHERE channel = $1 AND account = $2 AND transaction_id = $3 AND payment_id <> $4
+            ) AS "of_another!",
+            EXISTS (SELECT FROM payment_event WHERE id = $5) AS "known!""#,
         payment.intent.channel.as_str(),
         payment.intent.account.as_str(),
-        money.transaction.as_str(),
+        transaction.map(ChannelTransactionId::as_str),
         payment.id.as_str(),
+        id.as_str(),
     )
     .fetch_one(&mut **tx)
     .await
-    .doing("looking for a transaction")
+    .doing("looking for an event and its transaction")
 }
 
 /// One movement cannot pay twice. It stays with the payment it was first known for, and a person
