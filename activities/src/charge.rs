@@ -13,7 +13,7 @@ use store::StoreError;
 use store::payments::{Claim, ClaimRequest, RecordRefusal};
 use store::settle_payment::Confirmation;
 use temporalio_sdk::activities::ActivityError;
-use workflows::payment::messages::{ChargeInput, ChargeOutput, News, Refusal, code};
+use workflows::payment::messages::{ChargeInput, ChargeOutput, ChargedRow, News, Refusal, code};
 
 /// How often a transaction is run again within one attempt, when its answer was lost.
 const TRIES: u32 = 3;
@@ -44,7 +44,7 @@ pub(crate) async fn charge(
         capabilities: &capabilities,
         start_before: input.start_before,
     };
-    let output = match claim(activities, &request).await? {
+    let done = match claim(activities, &request).await? {
         Claim::Refused(refusal) => return Err(failure::refused(explain(intent, refusal))),
         Claim::Granted { view, pay_before } => {
             send(activities, channel, token, input, Send { view, pay_before, deadline }).await?
@@ -64,16 +64,23 @@ pub(crate) async fn charge(
                 | PaymentState::Persisted { .. }
                 | PaymentState::ManualReview { .. } => view,
             };
-            ChargeOutput { view, unsettled: None, policy: None }
+            Done { view, unsettled: None }
         }
     };
-    let ended = output.view.state.is_final() && output.unsettled.is_none();
+    let ended = done.view.state.is_final() && done.unsettled.is_none();
     let policy = (!ended).then(|| Policy {
         capabilities,
         ladder_ms: activities.settings.ladder_ms.clone(),
         awaiting_payer_ms: activities.settings.awaiting_payer_ms.clone(),
     });
-    Ok(ChargeOutput { policy, ..output })
+    let row = ChargedRow::of(done.view, intent, input.start_before);
+    Ok(ChargeOutput { row, unsettled: done.unsettled, policy })
+}
+
+/// The row after the charge, and the answer that is not in it.
+struct Done {
+    view: PaymentView,
+    unsettled: Option<News>,
 }
 
 /// A commit whose answer was lost is found out by asking again with the same token.
@@ -107,7 +114,7 @@ async fn send(
     token: &ClaimToken,
     input: &ChargeInput,
     granted: Send,
-) -> Result<ChargeOutput, ActivityError> {
+) -> Result<Done, ActivityError> {
     let intent = &input.intent;
     let reference = intent.reference(1);
     let (started_at, started) = (wall_clock(), Instant::now());
@@ -132,13 +139,13 @@ async fn send(
         exchange: Some(exchange),
     };
     match settle(activities, intent, input.start_before, &news).await {
-        Ok(view) => Ok(ChargeOutput { view, unsettled: None, policy: None }),
+        Ok(view) => Ok(Done { view, unsettled: None }),
         // Whatever the reason, the channel's answer is not lost with this attempt: it goes into
         // history, and is written down from there.
         Err(error) => {
             let id = intent.payment_id();
             tracing::error!(payment.id = %id, error = ?error, "answer kept in history");
-            Ok(ChargeOutput { view: granted.view, unsettled: Some(news), policy: None })
+            Ok(Done { view: granted.view, unsettled: Some(news) })
         }
     }
 }

@@ -5,7 +5,7 @@ use channels::fulfilment::NotFulfilled;
 use std::time::{Duration, Instant};
 use store::fulfilment::FulfilClaim;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
-use workflows::payment::messages::{FulfilInput, RowOutput};
+use workflows::payment::messages::{FulfilInput, FulfilOutput};
 
 /// The merchant's time when the attempt runs inside a workflow task.
 const INLINE_LIMIT: Duration = Duration::from_millis(1_500);
@@ -19,13 +19,15 @@ pub(crate) async fn fulfil(
     activities: &PaymentActivities,
     ctx: &ActivityContext,
     input: &FulfilInput,
-) -> Result<RowOutput, ActivityError> {
+) -> Result<FulfilOutput, ActivityError> {
     let id = input.intent.payment_id();
     let limit = if ctx.info().is_local { INLINE_LIMIT } else { LIMIT };
     let deadline = Instant::now() + limit;
     let claim = activities.store.claim_fulfilment(&input.intent).await;
     match claim.map_err(|error| failure::store(&id, &error))? {
-        FulfilClaim::Found(view) => return Ok(RowOutput { view }),
+        FulfilClaim::Found(view) => {
+            return Ok(FulfilOutput::of(view, input.known.as_ref()));
+        }
         FulfilClaim::Granted => {}
     }
     let view = match activities.fulfilment.fulfil(&input.intent, deadline).await {
@@ -37,5 +39,6 @@ pub(crate) async fn fulfil(
             return Err(failure::again("not_fulfilled", error.to_string()));
         }
     };
-    Ok(RowOutput { view: view.map_err(|error| failure::store(&id, &error))? })
+    let view = view.map_err(|error| failure::store(&id, &error))?;
+    Ok(FulfilOutput::of(view, input.known.as_ref()))
 }

@@ -21,8 +21,8 @@ use temporalio_macros::activities;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 use workflows::contract::definitions as contract;
 use workflows::payment::messages::{
-    ChargeInput, ChargeOutput, DecideInput, DecideOutput, FulfilInput, LookupInput, LookupOutput,
-    PersistInput, RowOutput,
+    ChargeInput, ChargeOutput, DecideInput, DecideOutput, FulfilInput, FulfilOutput, LookupInput,
+    LookupOutput, PersistInput, RowOutput,
 };
 
 /// Limits that a deployment's settings are checked against.
@@ -88,7 +88,7 @@ impl PaymentActivities {
         self: Arc<Self>,
         ctx: ActivityContext,
         input: FulfilInput,
-    ) -> Result<RowOutput, ActivityError> {
+    ) -> Result<FulfilOutput, ActivityError> {
         fulfil::fulfil(&self, &ctx, &input).await
     }
 

@@ -15,6 +15,7 @@ pub struct PaymentView {
     /// Grows by one with every change.
     pub version: i64,
     /// How often the charge was sent again.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub permits_used: u8,
     /// No charge is sent from this instant on.
     pub start_before: UnixMillis,
@@ -43,4 +44,10 @@ impl PaymentView {
     pub fn is_older_than(&self, other: &Self) -> bool {
         (self.rebuilt_at, self.version) < (other.rebuilt_at, other.version)
     }
+}
+
+/// What is usual is not repeated in every history.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u8) -> bool {
+    *count == 0
 }

@@ -8,7 +8,7 @@ use temporalio_common::protos::temporal::api::enums::v1::EventType;
 /// Temporal server, for every payment.
 const MAX_EVENTS: usize = 12;
 const MAX_WORKFLOW_TASKS: usize = 2;
-const MAX_HISTORY_BYTES: i64 = 4_000;
+const MAX_HISTORY_BYTES: i64 = 3_000;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_payment_is_taken_once_and_its_order_fulfilled() {

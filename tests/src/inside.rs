@@ -25,8 +25,8 @@ use temporalio_sdk::{Runtime, Worker, WorkerOptions};
 use workflows::contract::definitions as contract;
 use workflows::payment::PaymentWorkflow;
 use workflows::payment::messages::{
-    ChargeInput, ChargeOutput, DecideInput, DecideOutput, FulfilInput, LookupInput, LookupOutput,
-    PersistInput, RowOutput,
+    ChargeInput, ChargeOutput, DecideInput, DecideOutput, FulfilInput, FulfilOutput, LookupInput,
+    LookupOutput, PersistInput, RowOutput,
 };
 
 /// As in the worker process.
@@ -198,7 +198,7 @@ impl HookedActivities {
         self: Arc<Self>,
         ctx: ActivityContext,
         input: FulfilInput,
-    ) -> Result<RowOutput, ActivityError> {
+    ) -> Result<FulfilOutput, ActivityError> {
         self.hooked(PaymentActivities::fulfil, ctx, input).await
     }
 

@@ -7,8 +7,8 @@
 )]
 
 use crate::payment::messages::{
-    ChargeInput, ChargeOutput, DecideInput, DecideOutput, FulfilInput, LookupInput, LookupOutput,
-    PersistInput, RowOutput,
+    ChargeInput, ChargeOutput, DecideInput, DecideOutput, FulfilInput, FulfilOutput, LookupInput,
+    LookupOutput, PersistInput, RowOutput,
 };
 use temporalio_common::ActivityError;
 use temporalio_macros::activity_definitions;
@@ -38,7 +38,7 @@ impl PaymentActivities {
 
     /// Hand the goods over.
     #[activity(name = "fulfil")]
-    pub fn fulfil(input: FulfilInput) -> Result<RowOutput, ActivityError> {
+    pub fn fulfil(input: FulfilInput) -> Result<FulfilOutput, ActivityError> {
         unimplemented!()
     }
 

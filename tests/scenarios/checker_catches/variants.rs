@@ -18,7 +18,7 @@ use store::settle_payment::Confirmation;
 use temporalio_sdk::activities::ActivityError;
 use tests::inside::{Real, Variant};
 use workflows::payment::messages::{
-    ChargeInput, ChargeOutput, FulfilInput, LookupInput, LookupOutput, RowOutput,
+    ChargeInput, ChargeOutput, ChargedRow, FulfilInput, LookupInput, LookupOutput, RowOutput,
 };
 
 type Done = Result<Value, ActivityError>;
@@ -197,7 +197,11 @@ async fn charges_wrongly(
         ladder_ms: settings.ladder_ms.clone(),
         awaiting_payer_ms: settings.awaiting_payer_ms.clone(),
     };
-    Ok(serde_json::to_value(ChargeOutput { view, unsettled: None, policy: Some(policy) })?)
+    Ok(serde_json::to_value(ChargeOutput {
+        row: ChargedRow::Row { view },
+        unsettled: None,
+        policy: Some(policy),
+    })?)
 }
 
 async fn charges_less(real: Real, input: ChargeInput) -> Done {

@@ -3,8 +3,9 @@
 //! callers of today are read by the code of tomorrow.
 
 use domain::{
-    Choice, ClaimToken, DecisionId, DecisionStamp, Evidence, Exchange, OperatorName, PaymentEvent,
-    PaymentIntent, PaymentView, Policy, Proven, ReviewId, UnixMillis,
+    ChannelTransactionId, Choice, ClaimToken, ConfirmedMoney, DecisionId, DecisionStamp, Effect,
+    Evidence, Exchange, OperatorName, OrderState, PaymentEvent, PaymentIntent, PaymentState,
+    PaymentView, Policy, Proven, ReviewId, UnixMillis,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -27,13 +28,71 @@ pub struct ChargeInput {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ChargeOutput {
-    pub view: PaymentView,
+    #[serde(flatten)]
+    pub row: ChargedRow,
     /// The channel's answer, where it could not be written down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsettled: Option<News>,
     /// Present unless the payment has ended already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Policy>,
+}
+
+/// The row after a charge. Every byte of it stays in history, so what the run can tell from its own
+/// intent is left out where a payment was simply paid.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ChargedRow {
+    Row { view: PaymentView },
+    Paid { paid: Paid },
+}
+
+/// Money in the intent's amount paid the order, and there is nothing else to tell.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Paid {
+    pub transaction: ChannelTransactionId,
+    pub version: i64,
+}
+
+impl ChargedRow {
+    /// The shortest form that tells the whole row to a run of this intent.
+    #[must_use]
+    pub fn of(view: PaymentView, intent: &PaymentIntent, start_before: UnixMillis) -> Self {
+        let Some(money) = view.state.money() else { return Self::Row { view } };
+        let paid = Paid { transaction: money.transaction.clone(), version: view.version };
+        if paid.clone().view(intent, start_before) == view {
+            Self::Paid { paid }
+        } else {
+            Self::Row { view }
+        }
+    }
+
+    #[must_use]
+    pub fn view(self, intent: &PaymentIntent, start_before: UnixMillis) -> PaymentView {
+        match self {
+            Self::Row { view } => view,
+            Self::Paid { paid } => paid.view(intent, start_before),
+        }
+    }
+}
+
+impl Paid {
+    fn view(self, intent: &PaymentIntent, start_before: UnixMillis) -> PaymentView {
+        let money = ConfirmedMoney { transaction: self.transaction, amount: intent.money };
+        PaymentView {
+            payment: intent.payment_id(),
+            state: PaymentState::Persisted { money, effect: Effect::Applied },
+            version: self.version,
+            permits_used: 0,
+            start_before,
+            order_state: OrderState::Paid,
+            review: None,
+            claim: None,
+            goods_held: false,
+            risk_accepted: false,
+            rebuilt_at: None,
+        }
+    }
 }
 
 /// News that is durable in history and not yet in the row.
@@ -78,6 +137,46 @@ pub struct PersistInput {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FulfilInput {
     pub intent: PaymentIntent,
+    /// The row as the run knows it, so that the answer need not repeat it. Given to a local
+    /// activity only, whose input is in no history.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<PaymentView>,
+}
+
+/// The row after fulfilment. Every byte of it stays in history, so it says what is new.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum FulfilOutput {
+    Row {
+        view: PaymentView,
+    },
+    /// The row is the known one, but for its order's state.
+    Order {
+        order_state: OrderState,
+    },
+}
+
+impl FulfilOutput {
+    /// The shortest answer that tells a run of the row what it does not know.
+    #[must_use]
+    pub fn of(view: PaymentView, known: Option<&PaymentView>) -> Self {
+        let order_state = view.order_state;
+        match known {
+            Some(known) if PaymentView { order_state, ..known.clone() } == view => {
+                Self::Order { order_state }
+            }
+            _ => Self::Row { view },
+        }
+    }
+
+    /// The whole row, for whoever knew `known` when they asked.
+    #[must_use]
+    pub fn view(self, known: Option<PaymentView>) -> Option<PaymentView> {
+        match self {
+            Self::Row { view } => Some(view),
+            Self::Order { order_state } => known.map(|known| PaymentView { order_state, ..known }),
+        }
+    }
 }
 
 /// The row after the activity.
@@ -207,4 +306,73 @@ pub mod code {
         REVIEW_NOT_FOUND,
         UNKNOWN_ACCOUNT,
     ];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn view(order: &str, version: i64) -> PaymentView {
+        serde_json::from_value(json!({
+            "payment": format!("pay_{}", "a".repeat(26)), "state": { "name": "Closed" },
+            "version": version, "start_before": 1, "order_state": order,
+        }))
+        .expect("a view, also without what is usual")
+    }
+
+    #[test]
+    fn fulfilment_tells_only_what_the_run_does_not_know() {
+        let (known, new) = (view("Paid", 2), view("Fulfilled", 2));
+        let short = FulfilOutput::of(new.clone(), Some(&known));
+        let text = serde_json::to_value(&short).expect("JSON");
+        assert_eq!(text, json!({ "order_state": "Fulfilled" }));
+        let read: FulfilOutput = serde_json::from_value(text).expect("reads back");
+        assert_eq!(read.view(Some(known.clone())), Some(new.clone()));
+        for known in [None, Some(&view("Paid", 1))] {
+            let whole = FulfilOutput::of(new.clone(), known);
+            assert_eq!(whole.view(known.cloned()), Some(new.clone()));
+        }
+    }
+
+    #[test]
+    fn a_charge_tells_only_what_the_intent_does_not() {
+        let intent = PaymentIntent::from_json(&json!({
+            "merchant": "acme", "key": "k1", "order": format!("ord_{}", "a".repeat(26)),
+            "amount": 1999, "currency": "CNY", "channel": "sandbox", "account": "main",
+            "payment_method": "pm_ok",
+        }))
+        .expect("valid");
+        let start = UnixMillis(1);
+        let transaction: ChannelTransactionId =
+            serde_json::from_value(json!("sbx_1")).expect("a transaction");
+        let paid = Paid { transaction, version: 2 }.view(&intent, start);
+        let output = |view: &PaymentView| ChargeOutput {
+            row: ChargedRow::of(view.clone(), &intent, start),
+            unsettled: None,
+            policy: None,
+        };
+        let text = serde_json::to_value(output(&paid)).expect("JSON");
+        assert_eq!(text, json!({ "paid": { "transaction": "sbx_1", "version": 2 } }));
+        let read = |text| -> ChargeOutput { serde_json::from_value(text).expect("reads back") };
+        assert_eq!(read(text).row.view(&intent, start), paid);
+        for other in [
+            PaymentView { goods_held: true, ..paid.clone() },
+            PaymentView { order_state: OrderState::Fulfilled, ..paid.clone() },
+            PaymentView { start_before: UnixMillis(2), ..paid.clone() },
+            PaymentView { state: PaymentState::Unknown, ..paid.clone() },
+        ] {
+            // Also the form of an older history.
+            let text = serde_json::to_value(output(&other)).expect("JSON");
+            assert_eq!(text, json!({ "view": other }));
+            assert_eq!(read(text).row.view(&intent, start), other);
+        }
+    }
+
+    #[test]
+    fn fulfilment_of_an_older_history_is_read() {
+        let old = json!({ "view": view("Fulfilled", 2) });
+        let read: FulfilOutput = serde_json::from_value(old).expect("the whole row");
+        assert_eq!(read.view(None), Some(view("Fulfilled", 2)));
+    }
 }

@@ -213,7 +213,7 @@ async fn charge(
         .execute_activity(PaymentActivities::charge, input, options::charge())
         .await
         .map_err(activity_refused)?;
-    adopt(ctx, &output.view);
+    adopt(ctx, &output.row.view(intent, start_before));
     ctx.state_mut(|s| {
         s.rungs_done += 1;
         s.proven = None;
@@ -284,17 +284,21 @@ async fn fulfil(
     ctx: &mut WorkflowContext<PaymentWorkflow>,
     intent: &PaymentIntent,
 ) -> WorkflowResult<()> {
-    let input = FulfilInput { intent: intent.clone() };
+    let known = ctx.state(|s| s.view.clone());
+    let input = FulfilInput { intent: intent.clone(), known: known.clone() };
     let inline = ctx
-        .execute_local_activity(PaymentActivities::fulfil, input.clone(), options::fulfil_inline())
+        .execute_local_activity(PaymentActivities::fulfil, input, options::fulfil_inline())
         .await;
     let output = if let Ok(output) = inline {
         output
     } else {
         tell(ctx, words::PAID_FULFILLING, None);
+        let input = FulfilInput { intent: intent.clone(), known: None };
         ctx.execute_activity(PaymentActivities::fulfil, input, options::fulfil()).await?
     };
-    adopt(ctx, &output.view);
+    if let Some(view) = output.view(known) {
+        adopt(ctx, &view);
+    }
     Ok(())
 }
 
