@@ -14,6 +14,8 @@ async fn patient_world() -> World {
 async fn wake(world: &World, order: &str, key: &str, account: &str, method: &str) {
     let mut input = intent(world, order, account, method);
     input["key"] = key.into();
+    // The row says the end before the run has ended.
+    run_ended(world, &format!("payment/{}/{key}", world.merchant)).await;
     let id = world.start_payment(&input).await;
     run_ended(world, &id).await;
 }
