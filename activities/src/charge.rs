@@ -2,7 +2,7 @@
 
 use crate::lookup::{self, Ask};
 use crate::{PaymentActivities, failure};
-use channels::{Channel, ChargeRequest};
+use channels::{Channel, ChargeRequest, Charged, Closing};
 use domain::channel::ChargeAnswer;
 use domain::{
     Actor, ClaimToken, ConfirmedMoney, Exchange, Operation, PaymentEvent, PaymentIntent,
@@ -124,20 +124,20 @@ async fn send(
         pay_before: granted.pay_before,
         deadline: granted.deadline,
     };
-    let event = event(channel.charge(&request).await);
-    let exchange = Exchange {
-        operation: Operation::Charge,
-        started_at,
-        duration_ms: millis(started.elapsed()),
-        outcome: outcome(&event).to_owned(),
-        transaction: transaction(&event),
+    let Charged { answer, closing } = channel.charge(&request).await;
+    let took = started.elapsed();
+    let event = event(answer);
+    let exchanges = match &closing {
+        None => vec![Exchange {
+            operation: Operation::Charge,
+            started_at,
+            duration_ms: millis(took),
+            outcome: outcome(&event).to_owned(),
+            transaction: transaction(&event),
+        }],
+        Some(closing) => refused_then_closed(started_at, took, closing).into(),
     };
-    let news = News {
-        event,
-        actor: Actor::ChargeAnswer,
-        token: Some(token.clone()),
-        exchange: Some(exchange),
-    };
+    let news = News { event, actor: Actor::ChargeAnswer, token: Some(token.clone()), exchanges };
     match settle(activities, intent, input.start_before, &news).await {
         Ok(view) => Ok(Done { view, unsettled: None }),
         // Whatever the reason, the channel's answer is not lost with this attempt: it goes into
@@ -148,6 +148,27 @@ async fn send(
             Ok(Done { view: granted.view, unsettled: Some(news) })
         }
     }
+}
+
+/// Both requests of a charge that was refused and stayed payable.
+fn refused_then_closed(started_at: UnixMillis, took: Duration, closing: &Closing) -> [Exchange; 2] {
+    let (outcome, transaction) = lookup::closed(&closing.answer);
+    [
+        Exchange {
+            operation: Operation::Charge,
+            started_at,
+            duration_ms: millis(closing.after),
+            outcome: lookup::unknown_word(UnknownReason::StillPayable).to_owned(),
+            transaction: None,
+        },
+        Exchange {
+            operation: Operation::Close,
+            started_at: started_at.after(closing.after),
+            duration_ms: millis(took.saturating_sub(closing.after)),
+            outcome: outcome.to_owned(),
+            transaction,
+        },
+    ]
 }
 
 async fn settle(
@@ -162,7 +183,7 @@ async fn settle(
         event: news.event.clone(),
         actor: &news.actor,
         token: news.token.as_ref(),
-        exchange: news.exchange.as_ref(),
+        exchanges: &news.exchanges,
     };
     let mut tries = 1;
     loop {
@@ -191,7 +212,7 @@ async fn ask(
         }
     }
     let event = PaymentEvent::AnswerLost { why: UnknownReason::SenderLost };
-    let news = News { event, actor: Actor::Workflow, token: None, exchange: None };
+    let news = News { event, actor: Actor::Workflow, token: None, exchanges: Vec::new() };
     let settled = settle(activities, intent, input.start_before, &news).await;
     settled.map_err(|error| failure::store(&intent.payment_id(), &error))
 }

@@ -155,7 +155,7 @@ async fn settle(
         event,
         actor: &Actor::Close,
         token: None,
-        exchange: Some(exchange),
+        exchanges: std::slice::from_ref(exchange),
     };
     let settled = activities.store.settle(&confirmation).await;
     settled.map_err(|error| failure::store(&input.intent.payment_id(), &error))?;

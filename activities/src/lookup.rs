@@ -5,8 +5,9 @@ use crate::{PaymentActivities, failure};
 use channels::Channel;
 use domain::channel::{CloseAnswer, LookupAnswer, LookupKind};
 use domain::{
-    Actor, ClaimToken, ConfirmedMoney, Exchange, NotExecutedProof, Operation, PayerAction,
-    PaymentEvent, PaymentIntent, PaymentState, PaymentView, Proven, UnixMillis, UnknownReason,
+    Actor, ChannelTransactionId, ClaimToken, ConfirmedMoney, Exchange, NotExecutedProof, Operation,
+    PayerAction, PaymentEvent, PaymentIntent, PaymentState, PaymentView, Proven, UnixMillis,
+    UnknownReason,
 };
 use std::time::Instant;
 use store::exchanges::NotFound;
@@ -241,7 +242,7 @@ impl Asked<'_> {
             event,
             actor: &actor,
             token: self.token(),
-            exchange: Some(exchange),
+            exchanges: std::slice::from_ref(exchange),
         };
         let settled = self.activities.store.settle(&confirmation).await;
         Ok(settled.map_err(|error| failure::store(&self.intent.payment_id(), &error))?.view)
@@ -263,6 +264,15 @@ impl Asked<'_> {
 
     fn token(&self) -> Option<&ClaimToken> {
         self.record.claim_token.as_ref()
+    }
+}
+
+/// The word for what a request to close came to, and the transaction that it told of.
+pub(crate) fn closed(answer: &CloseAnswer) -> (&'static str, Option<ChannelTransactionId>) {
+    match answer {
+        CloseAnswer::Closed => ("closed", None),
+        CloseAnswer::Succeeded { transaction, .. } => ("succeeded", Some(transaction.clone())),
+        CloseAnswer::Unknown { why } => (unknown_word(*why), None),
     }
 }
 

@@ -23,12 +23,12 @@ pub(crate) async fn persist(
         event: input.news.event.clone(),
         actor: &input.news.actor,
         token: input.news.token.as_ref(),
-        exchange: input.news.exchange.as_ref(),
+        exchanges: &input.news.exchanges,
     };
     let settled = activities.store.settle(&confirmation).await;
     let id = input.intent.payment_id();
     // What a channel said has no other place to go; what the workflow said itself, it says again.
-    let irreplaceable = input.news.exchange.is_some();
+    let irreplaceable = !input.news.exchanges.is_empty();
     let settled = settled.map_err(|error| {
         if irreplaceable {
             failure::kept(&id, &error, MENDED_AFTER)

@@ -17,7 +17,7 @@ use domain::{
     Capabilities, ChannelAccount, ChannelKind, ChannelReference, OrderId, PaymentIntent, UnixMillis,
 };
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// One charge to send.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +28,29 @@ pub struct ChargeRequest<'a> {
     pub pay_before: UnixMillis,
     /// Nothing is sent after this instant of the monotonic clock, and the call ends at it.
     pub deadline: Instant,
+}
+
+/// What a charge came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Charged {
+    pub answer: ChargeAnswer,
+    /// Set where the channel refused and the charge stayed payable: then a second request closed
+    /// it, and `answer` is what both said.
+    pub closing: Option<Closing>,
+}
+
+/// The request to close that followed a refusal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Closing {
+    /// From the charge's beginning to the refusal, which is when the close began.
+    pub after: Duration,
+    pub answer: CloseAnswer,
+}
+
+impl From<ChargeAnswer> for Charged {
+    fn from(answer: ChargeAnswer) -> Self {
+        Self { answer, closing: None }
+    }
 }
 
 /// One of our accounts at a channel, with everything that is needed to speak to it.
@@ -51,13 +74,19 @@ impl Channel {
     }
 
     /// Sends one charge, once.
-    pub async fn charge(&self, request: &ChargeRequest<'_>) -> ChargeAnswer {
+    pub async fn charge(&self, request: &ChargeRequest<'_>) -> Charged {
         let started = Instant::now();
-        let answer = match self {
+        let charged = match self {
             Self::Sandbox(account) => account.charge(request).await,
         };
-        metrics::called(self.kind(), "charge", metrics::of_charge(&answer), started);
-        answer
+        let took = started.elapsed();
+        let after = charged.closing.as_ref().map_or(took, |closing| closing.after);
+        metrics::called(self.kind(), "charge", metrics::of_charge(&charged.answer), after);
+        if let Some(closing) = &charged.closing {
+            let took = took.saturating_sub(after);
+            metrics::called(self.kind(), "close", metrics::of_close(&closing.answer), took);
+        }
+        charged
     }
 
     /// Asks what became of a reference.
@@ -66,7 +95,7 @@ impl Channel {
         let answer = match self {
             Self::Sandbox(account) => account.lookup(reference).await,
         };
-        metrics::called(self.kind(), "lookup", metrics::of_lookup(&answer), started);
+        metrics::called(self.kind(), "lookup", metrics::of_lookup(&answer), started.elapsed());
         answer
     }
 
@@ -76,7 +105,7 @@ impl Channel {
         let answer = match self {
             Self::Sandbox(account) => account.close(reference).await,
         };
-        metrics::called(self.kind(), "close", metrics::of_close(&answer), started);
+        metrics::called(self.kind(), "close", metrics::of_close(&answer), started.elapsed());
         answer
     }
 }

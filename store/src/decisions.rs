@@ -281,7 +281,7 @@ async fn take(
                     event: PaymentEvent::MoneyConfirmed { money },
                     actor: &actor,
                     token: None,
-                    exchange: None,
+                    exchanges: &[],
                 };
                 settle_locked(tx, order, payment, &news).await?;
                 return Ok(());

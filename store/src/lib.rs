@@ -4,6 +4,7 @@
 //! Locks are always taken in one order: order, payment, stock by product.
 
 pub mod catalog;
+mod claims;
 pub mod decisions;
 mod effects;
 pub mod error;

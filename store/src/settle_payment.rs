@@ -32,8 +32,8 @@ pub struct Confirmation<'a> {
     /// The claim under which weak news was learned. News of another claim changes nothing.
     /// Confirmed money is believed whoever brings it.
     pub token: Option<&'a ClaimToken>,
-    /// The request that brought the news.
-    pub exchange: Option<&'a Exchange>,
+    /// The requests that brought the news, in order.
+    pub exchanges: &'a [Exchange],
 }
 
 /// What the news did.
@@ -100,7 +100,7 @@ impl Store {
     async fn try_settle(&self, news: &Confirmation<'_>) -> Result<Settlement, StoreError> {
         let mut tx = self.pool.begin().await.doing("beginning to settle")?;
         let (mut order, mut payment) = lock_both(&mut tx, news).await?;
-        if let Some(exchange) = news.exchange {
+        for exchange in news.exchanges {
             insert_exchange(&mut tx, &payment, news.token, exchange).await?;
         }
         let answer = settle_locked(&mut tx, &mut order, &mut payment, news).await?;

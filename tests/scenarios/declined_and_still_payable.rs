@@ -40,6 +40,14 @@ async fn object_in(world: &World, status: &str) -> String {
     .await
 }
 
+/// Each request to the channel on record, with its outcome, in order.
+async fn exchanges(world: &World) -> Vec<(String, String)> {
+    sqlx::query_as("SELECT operation, outcome FROM channel_exchange ORDER BY started_at, id")
+        .fetch_all(&world.rows)
+        .await
+        .expect("reads")
+}
+
 async fn another_key_pays(world: &World, order: &str) {
     order_in(world, order, "AwaitingPayment").await;
     let again = pay(world, "k2", &intent(world, order, "main", "pm_ok")).await;
@@ -69,6 +77,8 @@ async fn it_is_closed_and_then_declined_and_another_key_pays() {
         object_in(&world, "closed").await;
         let truth = world.sandbox.truth().await;
         assert_eq!((truth.count("close"), truth.count("lookup")), (1, 0));
+        let record = [("charge", "still_payable"), ("close", "closed")];
+        assert_eq!(exchanges(&world).await, record.map(|(o, w)| (o.to_owned(), w.to_owned())));
         another_key_pays(&world, &order).await;
     }
 }

@@ -33,7 +33,7 @@ async fn denied_by(world: &World, transaction: &str, amount: u64, event: Payment
             event,
             actor: &Actor::Lookup,
             token: record.claim_token.as_ref(),
-            exchange: None,
+            exchanges: &[],
         };
         world.store.settle(&news).await.expect("settles");
     }

@@ -29,7 +29,7 @@ async fn news(
         event: PaymentEvent::MoneyConfirmed { money },
         actor: &Actor::Channel,
         token: None,
-        exchange: None,
+        exchanges: &[],
     };
     world.store.settle(&confirmation).await.expect("settles")
 }

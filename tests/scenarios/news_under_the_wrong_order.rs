@@ -78,7 +78,7 @@ async fn money_pays_no_other_order() {
         event: PaymentEvent::MoneyConfirmed { money: money(&world, &intent).await },
         actor: &Actor::Channel,
         token: None,
-        exchange: None,
+        exchanges: &[],
     };
     let settled = world.store.settle(&news).await;
     let state = world.api.get(&format!("/v1/orders/{other}")).await;

@@ -55,7 +55,7 @@ async fn an_owner_that_is_woken_looks_at_its_row_again() {
         event: PaymentEvent::MoneyConfirmed { money },
         actor: &Actor::Channel,
         token: None,
-        exchange: None,
+        exchanges: &[],
     };
     let settled = world.store.settle(&news).await.expect("settles");
     assert_eq!(settled.answer, Answer::Applied);

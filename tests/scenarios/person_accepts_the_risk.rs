@@ -187,7 +187,7 @@ async fn a_repeat_that_is_declined_says_nothing_of_the_request_before() {
         },
         actor: &Actor::ChargeAnswer,
         token: Some(&ClaimToken::of("one", 1)),
-        exchange: None,
+        exchanges: &[],
     };
     let settled = world.store.settle(&declined).await.expect("settles");
     assert_eq!(settled.view.state, PaymentState::Unknown);

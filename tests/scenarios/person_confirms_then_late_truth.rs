@@ -40,7 +40,7 @@ async fn the_late_truth_is_recognised_and_changes_nothing() {
         event: PaymentEvent::MoneyConfirmed { money: money.clone() },
         actor: &Actor::Channel,
         token: None,
-        exchange: None,
+        exchanges: &[],
     };
     let settled = world.store.settle(&news).await.expect("settles");
     assert_eq!(settled.answer, Answer::AlreadyApplied);

@@ -36,7 +36,7 @@ async fn meet(world: &World, payment: &api::Answer, number: usize, first: bool) 
         event: PaymentEvent::MoneyConfirmed { money },
         actor: &Actor::Channel,
         token: None,
-        exchange: None,
+        exchanges: &[],
     };
     let key = format!("d{number}");
     let decision = decide_at_the_store(world, payment, &key, &choice);

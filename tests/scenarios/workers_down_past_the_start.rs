@@ -29,3 +29,14 @@ async fn a_payer_who_has_left_is_not_charged() {
     assert_eq!(repeat.text("state"), "Failed", "{}", repeat.body);
     world.check().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_order_whose_time_to_pay_is_over_is_not_charged() {
+    let world = crate::support::world().await;
+    let order = order(&world, "o1").await;
+    crate::support::order_closes_in(&world, &order, -1.0).await;
+    let answer = pay(&world, "k1", &intent(&world, &order, "main", "pm_ok")).await;
+    assert_eq!(answer.text("failure"), "not_started", "{}", answer.body);
+    assert_eq!(world.sandbox.truth().await.count("charge"), 0);
+    world.check().await;
+}

@@ -8,7 +8,7 @@ mod wire;
 use crate::error::SettingsError;
 use crate::fulfilment::parse_url;
 use crate::http::{self, Answer, NoAnswer};
-use crate::{Channel, Channels, ChargeRequest, description};
+use crate::{Channel, Channels, ChargeRequest, Closing, description};
 use domain::channel::{ChargeAnswer, CloseAnswer, LookupAnswer, LookupKind};
 use domain::{Capabilities, ChannelAccount, ChannelKind, ChannelReference, UnknownReason};
 use map::Charged;
@@ -98,7 +98,8 @@ impl SandboxAccount {
 
     /// Sends one charge, once, until the deadline. A refusal that leaves the charge payable is a
     /// decline only once the charge is closed, within the same deadline.
-    pub async fn charge(&self, request: &ChargeRequest<'_>) -> ChargeAnswer {
+    pub async fn charge(&self, request: &ChargeRequest<'_>) -> crate::Charged {
+        let started = Instant::now();
         let body = wire::ChargeBody {
             reference: request.reference.as_str(),
             amount: request.intent.money.minor_units(),
@@ -108,25 +109,29 @@ impl SandboxAccount {
             pay_before: wire::rfc3339(request.pay_before),
         };
         let Ok(body) = serde_json::to_vec(&body) else {
-            return ChargeAnswer::NotExecuted { proof: domain::NotExecutedProof::NothingSent };
+            let proof = domain::NotExecutedProof::NothingSent;
+            return ChargeAnswer::NotExecuted { proof }.into();
         };
         let answer = self.call(Method::POST, "/v1/charges", body, request.deadline).await;
         let charged = match answer {
             Ok((answer, nonce)) => {
                 map::charge(&self.signer, &answer, &nonce, request.reference, request.pay_before)
             }
-            Err(NoAnswer::NotSent(proof)) => return ChargeAnswer::NotExecuted { proof },
-            Err(NoAnswer::Unknown(why)) => return ChargeAnswer::Unknown { why },
+            Err(NoAnswer::NotSent(proof)) => return ChargeAnswer::NotExecuted { proof }.into(),
+            Err(NoAnswer::Unknown(why)) => return ChargeAnswer::Unknown { why }.into(),
         };
         match charged {
-            Charged::Answer(answer) => map::observable(answer, &self.capabilities),
+            Charged::Answer(answer) => map::observable(answer, &self.capabilities).into(),
             Charged::RefusedAndPayable { class, code } => {
+                let after = started.elapsed();
                 let closed = if self.capabilities.close {
                     Some(self.close_until(request.reference, request.deadline).await)
                 } else {
                     None
                 };
-                map::refused_and_payable(class, code, closed)
+                let answer = map::refused_and_payable(class, code, closed.clone());
+                let closing = closed.map(|answer| Closing { after, answer });
+                crate::Charged { answer, closing }
             }
         }
     }

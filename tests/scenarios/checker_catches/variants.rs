@@ -82,7 +82,7 @@ async fn send(real: &Real, intent: &PaymentIntent) -> ChargeAnswer {
         pay_before: now().after(Duration::from_secs(60)),
         deadline: Instant::now() + Duration::from_secs(2),
     };
-    channel(real, intent).charge(&request).await
+    channel(real, intent).charge(&request).await.answer
 }
 
 fn now() -> UnixMillis {
@@ -123,7 +123,7 @@ fn lookup_found_nothing(record: &PaymentRecord) -> Exchange {
 }
 
 /// Settles "not executed" under the row's claim.
-async fn not_executed(real: &Real, input: &LookupInput, exchange: Option<&Exchange>) -> Done {
+async fn not_executed(real: &Real, input: &LookupInput, exchanges: &[Exchange]) -> Done {
     let record = record(real, &input.intent).await;
     let news = Confirmation {
         intent: &input.intent,
@@ -131,7 +131,7 @@ async fn not_executed(real: &Real, input: &LookupInput, exchange: Option<&Exchan
         event: PaymentEvent::NotExecuted { proof: NotExecutedProof::LookupAfterGrace },
         actor: &Actor::Lookup,
         token: record.claim_token.as_ref(),
-        exchange,
+        exchanges,
     };
     let view = real.activities.store.settle(&news).await?.view;
     Ok(serde_json::to_value(LookupOutput { view, proven: None, open: false })?)
@@ -140,11 +140,11 @@ async fn not_executed(real: &Real, input: &LookupInput, exchange: Option<&Exchan
 async fn drops_success(real: Real, input: LookupInput) -> Done {
     channel(&real, &input.intent).lookup(&input.intent.reference(1)).await;
     let exchange = lookup_found_nothing(&record(&real, &input.intent).await);
-    not_executed(&real, &input, Some(&exchange)).await
+    not_executed(&real, &input, &[exchange]).await
 }
 
 async fn gives_up(real: Real, input: LookupInput) -> Done {
-    not_executed(&real, &input, None).await
+    not_executed(&real, &input, &[]).await
 }
 
 /// Writes a proof into the row without having asked anybody.
@@ -188,7 +188,7 @@ async fn charges_wrongly(
         event: PaymentEvent::MoneyConfirmed { money },
         actor: &Actor::ChargeAnswer,
         token: Some(&token),
-        exchange: None,
+        exchanges: &[],
     };
     let view = store.settle(&news).await?.view;
     let settings = &real.activities.settings;

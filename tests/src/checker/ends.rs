@@ -9,7 +9,8 @@ use sqlx::postgres::PgRow;
 /// Words of the channel in our own records that are a cause for an end without money.
 fn words_for(kind: &str) -> &'static [&'static str] {
     match kind {
-        "declined" => &["declined"],
+        // "closed": what was refused stayed payable, and was made unpayable.
+        "declined" => &["declined", "closed"],
         "not_executed" => &["not_executed", "not_found", "closed"],
         "closed_at_channel" => &["closed", "not_found"],
         _ => &[],

@@ -102,8 +102,9 @@ pub struct News {
     pub actor: domain::Actor,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<ClaimToken>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exchange: Option<Exchange>,
+    /// The requests that brought it, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exchanges: Vec<Exchange>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -259,7 +259,7 @@ async fn settle(
     token: Option<ClaimToken>,
 ) -> WorkflowResult<()> {
     ctx.state_mut(|s| s.proven = None);
-    let news = News { event, actor: Actor::Workflow, token, exchange: None };
+    let news = News { event, actor: Actor::Workflow, token, exchanges: Vec::new() };
     persist(ctx, intent, news).await
 }
 
