@@ -1,12 +1,10 @@
 //! What an event does to the rows, inside the caller's transaction and under its locks.
 
-use crate::error::{Doing, StoreError, exactly_one, exactly_one_row};
-use crate::locks::LockedOrder;
+use crate::error::{Doing, StoreError, exactly_one_row};
 use crate::metrics;
 use crate::rows::{ATTEND_REVIEW_S, Payment, StateColumns, units};
 use domain::{
-    ConfirmedMoney, Effect, EventId, OrderState, PaymentIntent, PaymentView, ReviewId,
-    ReviewReason, Step,
+    ConfirmedMoney, EventId, OrderState, PaymentIntent, PaymentView, ReviewId, ReviewReason, Step,
 };
 use serde_json::{Value, json};
 use sqlx::{PgConnection, PgTransaction};
@@ -40,7 +38,7 @@ pub(crate) async fn take_step(
         Step::Absorbed { state, review } => (state, false, review),
     };
     let left_review = moved && from == "ManualReview";
-    let outbox = moved.then(|| outbox_body(payment, &state));
+    let outbox = moved.then(|| outbox_body(&payment.intent, &state, payment.version + 1));
     write_step(tx, payment, &state, outbox, record).await?;
     if !is_about_a_lost_answer(&state) {
         payment.risk_accepted_by = None;
@@ -134,15 +132,20 @@ fn is_about_a_lost_answer(state: &domain::PaymentState) -> bool {
     matches!(state, domain::PaymentState::ManualReview { reason: ReviewReason::OutcomeUnknown })
 }
 
-fn outbox_body(payment: &Payment, state: &domain::PaymentState) -> Value {
+/// What others are told: the payment's state, and the version of its row that has it.
+pub(crate) fn outbox_body(
+    intent: &PaymentIntent,
+    state: &domain::PaymentState,
+    sequence: i64,
+) -> Value {
     json!({
-        "payment": payment.id,
-        "merchant": payment.intent.merchant,
-        "order": payment.intent.order,
-        "amount": payment.intent.money.minor_units(),
-        "currency": payment.intent.money.currency(),
+        "payment": intent.payment_id(),
+        "merchant": intent.merchant,
+        "order": intent.order,
+        "amount": intent.money.minor_units(),
+        "currency": intent.money.currency(),
         "state": state.name(),
-        "sequence": payment.version + 1,
+        "sequence": sequence,
     })
 }
 
@@ -221,73 +224,6 @@ pub(crate) async fn view(
         |_| StoreError::Inconsistent { table: "review", column: "id", row: payment.id.to_string() };
     let review = open.oldest.map(ReviewId::parse).transpose().map_err(inconsistent)?;
     Ok(payment.view(order_state, review, open.goods_held))
-}
-
-/// Gives confirmed money to its order, if the order can still be paid. The first wins, for ever.
-pub(crate) async fn apply_money(
-    tx: &mut PgTransaction<'_>,
-    payment: &Payment,
-    order: &mut LockedOrder,
-) -> Result<Effect, StoreError> {
-    if order.paid_by.is_some() {
-        return Ok(Effect::Surplus);
-    }
-    if !order.state.can_be_paid() {
-        return Ok(Effect::Late);
-    }
-    let id = &payment.id;
-    let updated = sqlx::query!(
-        r#"-- orders.pay
-        UPDATE customer_order
-        SET state = 'Paid', paid_by = $2, version = version + 1, updated_at = clock_timestamp()
-        WHERE id = $1 AND paid_by IS NULL AND state IN ('AwaitingPayment', 'Closing')"#,
-        order.id.as_str(),
-        id.as_str(),
-    )
-    .execute(&mut **tx)
-    .await
-    .doing("paying an order")?;
-    exactly_one("paying an order", &updated)?;
-    sell_reserved(tx, order).await?;
-    order.state = OrderState::Paid;
-    order.paid_by = Some(id.as_str().to_owned());
-    Ok(Effect::Applied)
-}
-
-/// What was reserved for the order is now sold, product by product in one order of locks.
-async fn sell_reserved(tx: &mut PgTransaction<'_>, order: &LockedOrder) -> Result<(), StoreError> {
-    sqlx::query!(
-        r#"-- stock.sell
-        WITH locked AS (
-            SELECT p.merchant_id, p.sku, i.quantity
-            FROM order_item i JOIN product p USING (merchant_id, sku)
-            WHERE i.order_id = $1
-            ORDER BY p.merchant_id COLLATE "C", p.sku COLLATE "C"
-            FOR UPDATE OF p
-        )
-        UPDATE product p
-        SET reserved = p.reserved - locked.quantity, sold = p.sold + locked.quantity
-        FROM locked
-        WHERE p.merchant_id = locked.merchant_id AND p.sku = locked.sku"#,
-        order.id.as_str(),
-    )
-    .execute(&mut **tx)
-    .await
-    .doing("selling reserved stock")?;
-    if let Some(code) = &order.coupon_code {
-        let updated = sqlx::query!(
-            r#"-- coupon.use
-            UPDATE coupon SET reserved = reserved - 1, used = used + 1
-            WHERE merchant_id = $1 AND code = $2"#,
-            order.merchant_id,
-            code,
-        )
-        .execute(&mut **tx)
-        .await
-        .doing("using a coupon")?;
-        exactly_one("using a coupon", &updated)?;
-    }
-    Ok(())
 }
 
 /// Keeps a movement of money for ever.

@@ -3,9 +3,11 @@
 
 use crate::Store;
 use crate::effects::{self, EventRecord};
-use crate::error::{Doing, StoreError, exactly_one};
+use crate::error::{Doing, StoreError};
 use crate::locks::{LockedOrder, must_lock_order, must_lock_payment};
+use crate::order_moves::{self, Moved, move_order};
 use crate::payments::local_event;
+use crate::reads::payment_in;
 use domain::{OrderState, PaymentIntent, PaymentView, ReviewReason, Step};
 use serde_json::json;
 use sqlx::PgTransaction;
@@ -38,7 +40,9 @@ impl Store {
             return Ok(FulfilClaim::Found(view));
         }
         if order.state == OrderState::Paid {
-            move_order(&mut tx, &mut order, OrderState::Fulfilling).await?;
+            let (payment, cause) = (&intent.payment_id(), json!({}));
+            let moved = Moved { payment, actor: "workflow", cause };
+            move_order(&mut tx, &mut order, OrderState::Fulfilling, &moved).await?;
             tx.commit().await.doing("committing a claim to fulfil")?;
         }
         Ok(FulfilClaim::Granted)
@@ -60,7 +64,9 @@ impl Store {
         let mut order = must_lock_order(&mut tx, intent).await?;
         let mut payment = must_lock_payment(&mut tx, intent).await?;
         if order.state == OrderState::Fulfilling {
-            move_order(&mut tx, &mut order, OrderState::Paid).await?;
+            let cause = json!({ "code": code });
+            let moved = Moved { payment: &payment.id, actor: "workflow", cause };
+            move_order(&mut tx, &mut order, OrderState::Paid, &moved).await?;
             let record = EventRecord {
                 id: &local_event(&payment, "fulfilment_refused"),
                 kind: "fulfilment_refused",
@@ -86,28 +92,22 @@ impl Store {
         &self,
         intent: &PaymentIntent,
     ) -> Result<PaymentView, StoreError> {
+        let id = intent.payment_id();
+        if order_moves::fulfilled(&self.pool, &id).await? {
+            let mut connection = self.pool.acquire().await.doing("reading what is fulfilled")?;
+            if let Some(payment) = payment_in(&mut connection, &id).await? {
+                return effects::view(&mut connection, &payment, OrderState::Fulfilled).await;
+            }
+        }
         let mut tx = self.pool.begin().await.doing("beginning to record fulfilment")?;
         let mut order = must_lock_order(&mut tx, intent).await?;
         // Also after a refusal: that the goods left is a fact, and answers the question.
         if order.state == OrderState::Paid {
-            move_order(&mut tx, &mut order, OrderState::Fulfilling).await?;
+            let moved = Moved { payment: &id, actor: "workflow", cause: json!({}) };
+            move_order(&mut tx, &mut order, OrderState::Fulfilling, &moved).await?;
             effects::end_review(&mut tx, intent, ReviewReason::FulfilmentRefused).await?;
         }
-        if order.state == OrderState::Fulfilling {
-            let id = intent.payment_id();
-            let updated = sqlx::query!(
-                r#"-- orders.fulfilled
-                WITH attended AS (UPDATE payment SET attend_by = NULL WHERE id = $2)
-                UPDATE customer_order
-                SET state = 'Fulfilled', version = version + 1, updated_at = clock_timestamp()
-                WHERE id = $1 AND state = 'Fulfilling'"#,
-                order.id.as_str(),
-                id.as_str(),
-            )
-            .execute(&mut *tx)
-            .await
-            .doing("ending a fulfilment and a payment's watch")?;
-            exactly_one("ending a fulfilment", &updated)?;
+        if order_moves::fulfilled(&mut *tx, &id).await? {
             order.state = OrderState::Fulfilled;
         }
         let view = view_of(&mut tx, intent, &order).await?;
@@ -123,26 +123,4 @@ async fn view_of(
 ) -> Result<PaymentView, StoreError> {
     let payment = must_lock_payment(tx, intent).await?;
     effects::view(tx, &payment, order.state).await
-}
-
-async fn move_order(
-    tx: &mut PgTransaction<'_>,
-    order: &mut LockedOrder,
-    to: OrderState,
-) -> Result<(), StoreError> {
-    let updated = sqlx::query!(
-        r#"-- orders.move
-        UPDATE customer_order
-        SET state = $3, version = version + 1, updated_at = clock_timestamp()
-        WHERE id = $1 AND state = $2"#,
-        order.id.as_str(),
-        order.state.as_str(),
-        to.as_str(),
-    )
-    .execute(&mut **tx)
-    .await
-    .doing("moving an order")?;
-    exactly_one("moving an order", &updated)?;
-    order.state = to;
-    Ok(())
 }

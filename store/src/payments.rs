@@ -2,7 +2,7 @@
 //! before the channel is called.
 
 use crate::Store;
-use crate::claims::{claim_again, claim_first};
+use crate::claims::{claim_again, claim_first, claim_new};
 use crate::error::{Doing, StoreError};
 use crate::locks::{LockedOrder, lock_order, lock_payment};
 use crate::rows::{Payment, PaymentRow, timestamp, units};
@@ -86,7 +86,14 @@ async fn record(
     request: &ClaimRequest<'_>,
     order: &LockedOrder,
 ) -> Result<Claim, StoreError> {
-    if let Some(refusal) = refuse(tx, request.intent, order).await? {
+    if let Some(refusal) = refused_by_order(request.intent, order) {
+        return Ok(Claim::Refused(refusal));
+    }
+    if let Some(view) = claim_new(tx, request, order).await? {
+        return Ok(Claim::Granted { view, pay_before: order.close_at });
+    }
+    // Something stands against it.
+    if let Some(refusal) = refused_by_payment(tx, order).await? {
         return Ok(Claim::Refused(refusal));
     }
     let payment = insert(tx, request.intent, request.start_before, &PaymentState::Created).await?;
@@ -97,23 +104,27 @@ async fn record(
     claim_first(tx, request, order, payment).await
 }
 
-async fn refuse(
-    tx: &mut PgTransaction<'_>,
-    intent: &PaymentIntent,
-    order: &LockedOrder,
-) -> Result<Option<RecordRefusal>, StoreError> {
+fn refused_by_order(intent: &PaymentIntent, order: &LockedOrder) -> Option<RecordRefusal> {
     if order.merchant_id != intent.merchant.as_str() {
-        return Ok(Some(RecordRefusal::OrderNotFound));
+        return Some(RecordRefusal::OrderNotFound);
     }
     if order.state != OrderState::AwaitingPayment {
-        return Ok(Some(RecordRefusal::OrderNotPayable { state: order.state }));
+        return Some(RecordRefusal::OrderNotPayable { state: order.state });
     }
     if order.currency != intent.money.currency().code() {
-        return Ok(Some(RecordRefusal::AmountDiffers { field: IntentField::Currency }));
+        return Some(RecordRefusal::AmountDiffers { field: IntentField::Currency });
     }
     if order.payable != units(intent.money) {
-        return Ok(Some(RecordRefusal::AmountDiffers { field: IntentField::Amount }));
+        return Some(RecordRefusal::AmountDiffers { field: IntentField::Amount });
     }
+    None
+}
+
+/// Another payment that may still take money, or one after which nobody may try again.
+async fn refused_by_payment(
+    tx: &mut PgTransaction<'_>,
+    order: &LockedOrder,
+) -> Result<Option<RecordRefusal>, StoreError> {
     let other = sqlx::query!(
         r#"-- payments.other_on_order
         SELECT id, live FROM payment
@@ -200,5 +211,10 @@ pub(crate) async fn insert(
 
 /// The id of an event that only this row's present version can have.
 pub(crate) fn local_event(payment: &Payment, kind: &str) -> EventId {
-    EventId::of(&[payment.id.as_str(), kind, &payment.version.to_string()])
+    event_at(&payment.id, kind, payment.version)
+}
+
+/// The same for a row that is not read: the version is the one before the event.
+pub(crate) fn event_at(payment: &PaymentId, kind: &str, version: i64) -> EventId {
+    EventId::of(&[payment.as_str(), kind, &version.to_string()])
 }

@@ -10,6 +10,7 @@ use crate::error::{Doing, StoreError, exactly_one};
 use crate::exchanges::insert_exchange;
 use crate::locks::{LockedOrder, lock_payment, must_lock_order};
 use crate::news::{describe, event_id};
+use crate::order_moves::{self, effect_of_money};
 use crate::payments::insert;
 use crate::rows::Payment;
 use domain::{
@@ -285,7 +286,7 @@ async fn take_money(
         effects::take_step(tx, payment, step, record).await?;
         return Ok(Answer::Surplus);
     };
-    let effect = effects::apply_money(tx, payment, order).await?;
+    let effect = effect_of_money(order);
     let (disposition, review, answer) = match effect {
         Effect::Applied => ("Applied", None, Answer::Applied),
         Effect::Surplus => ("Surplus", Some(ReviewReason::SurplusMoney), Answer::Surplus),
@@ -308,6 +309,9 @@ async fn take_money(
         // Another request was sent before or after the one that this money is of.
         let id = EventId::of(&[record.id.as_str(), "earlier_request"]);
         effects::open_review(tx, payment, &id, ReviewReason::EarlierRequestUnknown).await?;
+    }
+    if effect == Effect::Applied {
+        order_moves::pay(tx, payment, order, record).await?;
     }
     Ok(answer)
 }

@@ -20,6 +20,8 @@ pub const MAX_RECORDS: i64 = 1_000;
 pub struct OrderTrace {
     pub order: OrderRecord,
     pub payments: Vec<TracedPayment>,
+    /// What happened to the order itself.
+    pub order_events: Vec<OrderEvent>,
     pub events: Vec<RecordedEvent>,
     pub exchanges: Vec<TracedExchange>,
     pub facts: Vec<TracedFact>,
@@ -27,6 +29,19 @@ pub struct OrderTrace {
     pub outbox: Vec<TracedOutbox>,
     /// Whether a limit left something out.
     pub truncated: bool,
+}
+
+/// A change of the order's state.
+#[derive(Clone, Debug)]
+pub struct OrderEvent {
+    /// The order's version after it.
+    pub sequence: i64,
+    pub from_state: String,
+    pub to_state: String,
+    pub actor: String,
+    pub payment: Option<String>,
+    pub cause: Value,
+    pub at: DateTime<Utc>,
 }
 
 /// A payment's row.
@@ -116,6 +131,7 @@ impl Store {
         let mut trace = OrderTrace {
             order,
             payments: payments(&mut tx, id).await?,
+            order_events: order_events(&mut tx, id).await?,
             events: events(&mut tx, id).await?,
             exchanges: exchanges(&mut tx, id).await?,
             facts: facts(&mut tx, id).await?,
@@ -125,6 +141,7 @@ impl Store {
         };
         // Each query asks for one more than it may give.
         trace.truncated = cut(&mut trace.payments, MAX_PAYMENTS)
+            | cut(&mut trace.order_events, MAX_RECORDS)
             | cut(&mut trace.events, MAX_RECORDS)
             | cut(&mut trace.exchanges, MAX_RECORDS)
             | cut(&mut trace.facts, MAX_RECORDS)
@@ -161,6 +178,24 @@ async fn payments(
     .fetch_all(&mut **tx)
     .await
     .doing("tracing an order's payments")
+}
+
+async fn order_events(
+    tx: &mut PgTransaction<'_>,
+    order: &OrderId,
+) -> Result<Vec<OrderEvent>, StoreError> {
+    sqlx::query_as!(
+        OrderEvent,
+        r#"-- trace.order_events
+        SELECT sequence, from_state, to_state, actor, payment_id AS payment, cause, at
+        FROM order_event WHERE order_id = $1
+        ORDER BY sequence LIMIT $2"#,
+        order.as_str(),
+        MAX_RECORDS + 1,
+    )
+    .fetch_all(&mut **tx)
+    .await
+    .doing("tracing an order's own events")
 }
 
 async fn events(

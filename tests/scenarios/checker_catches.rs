@@ -81,7 +81,7 @@ const fn tampering(sql: &'static str, undo: &'static str, law: &'static str) -> 
 }
 
 /// Done to the rows of one fulfilled payment that a person confirmed.
-const TAMPERINGS: [Tampering; 8] = [
+const TAMPERINGS: [Tampering; 9] = [
     // A decline of an attempt long dead overwrites the money.
     tampering(
         "UPDATE payment SET state = 'Failed', failure_class = 'declined', effect = NULL,
@@ -121,6 +121,12 @@ const TAMPERINGS: [Tampering; 8] = [
         "CREATE TABLE gone AS SELECT * FROM payment_event WHERE kind = 'answer_lost';
          DELETE FROM payment_event WHERE kind = 'answer_lost'",
         "INSERT INTO payment_event TABLE gone; DROP TABLE gone",
+        "L12: ",
+    ),
+    tampering(
+        "CREATE TABLE gone AS SELECT * FROM order_event WHERE to_state = 'Fulfilling';
+         DELETE FROM order_event WHERE to_state = 'Fulfilling'",
+        "INSERT INTO order_event TABLE gone; DROP TABLE gone",
         "L12: ",
     ),
     // Fulfilled for money that is not the order's.

@@ -14,6 +14,17 @@ fn texts(trace: &Value) -> String {
     timeline.filter_map(|entry| entry["text"].as_str()).collect::<Vec<_>>().join("\n")
 }
 
+fn times(trace: &Value) -> Vec<Option<&str>> {
+    let timeline = trace["timeline"].as_array().expect("a timeline").iter();
+    timeline.map(|entry| entry["at"].as_str()).collect()
+}
+
+/// The states that the order came into.
+fn moves(trace: &Value) -> Vec<&str> {
+    let events = trace["order_events"].as_array().expect("a list");
+    events.iter().map(|event| event["to"].as_str().expect("a state")).collect()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_decline_a_lost_answer_and_a_review_are_one_timeline() {
     let world = world().await;
@@ -54,6 +65,8 @@ async fn a_decline_a_lost_answer_and_a_review_are_one_timeline() {
     assert_eq!(second["money"][0]["disposition"], "Applied");
     assert_eq!(second["reviews"][0]["id"], json!(review));
     assert_eq!(second["reviews"][0]["decided_by"], "alice");
+    assert_eq!(moves(&trace), ["Paid", "Fulfilling", "Fulfilled"]);
+    assert_eq!(trace["order_events"][0]["payment"], second["id"]);
     let told = second["outbox"].as_array().expect("a list").last().expect("one");
     assert_eq!(told["kind"], "payment.Persisted");
 
@@ -66,16 +79,12 @@ async fn a_decline_a_lost_answer_and_a_review_are_one_timeline() {
         "declined: ",
         "the channel's answer was lost: timed out; Processing becomes Unknown (by charge)",
         "alice chose confirm paid: read in the books",
+        "AwaitingPayment becomes Paid (by operator:alice)",
+        "Fulfilling becomes Fulfilled (by workflow)",
     ] {
         assert!(texts.contains(wanted), "{wanted:?} is not in\n{texts}");
     }
-    let times: Vec<_> = trace["timeline"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|entry| entry["at"].as_str())
-        .collect();
-    assert!(times.is_sorted(), "{times:?}");
+    assert!(times(&trace).is_sorted(), "{trace}");
     for (query, count) in [("", 0), ("&state=decided", 1), ("&state=overtaken", 0)] {
         let path = format!("/v1/reviews?order={order_id}{query}");
         let listed = world.api.get(&path).await;

@@ -62,12 +62,9 @@ async fn money_for_a_closed_order_is_kept_and_asked_about() {
     pay(&world, "k1", &intent(&world, &order, "main", "pm_decline")).await;
     payment_in(&world, &id_of(&world, "k1"), &["Failed"]).await;
     // What closing an unpaid order does.
-    for sql in [
-        "UPDATE customer_order SET state = 'Closed'",
-        "UPDATE product SET reserved = reserved - 1, available = available + 1",
-    ] {
-        sqlx::query(sql).execute(&world.rows).await.expect("writes");
-    }
+    crate::support::orders_move_to(&world, "Closed").await;
+    let sql = "UPDATE product SET reserved = reserved - 1, available = available + 1";
+    sqlx::query(sql).execute(&world.rows).await.expect("writes");
     world.sandbox.pay_anyway("main", &reference_of(&world, "k1")).await;
     wake(&world, &order, "k1", "main", "pm_decline").await;
     let late = payment_in(&world, &id_of(&world, "k1"), &["Persisted"]).await;

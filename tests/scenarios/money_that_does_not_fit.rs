@@ -80,10 +80,7 @@ async fn money_for_an_order_that_is_closed_is_late_and_asked_about() {
     let order = order(&world, "o1").await;
     let body = intent(&world, &order, "main", "pm_decline");
     pay(&world, "k1", &body).await;
-    sqlx::query("UPDATE customer_order SET state = 'Closed'")
-        .execute(&world.rows)
-        .await
-        .expect("closes");
+    crate::support::orders_move_to(&world, "Closed").await;
     let settled = news(&world, &body, "k1", "sbx_late", 1_999).await;
     assert_eq!(settled.answer, Answer::Late);
     assert_eq!(open_reviews(&world).await, ["late_money"]);

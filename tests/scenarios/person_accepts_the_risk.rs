@@ -201,8 +201,7 @@ async fn an_order_that_has_moved_on_is_not_charged_and_the_question_is_open_agai
     let payment = in_review(&world, "k1", &order, 1, lost_before()).await;
     world.kill_workers();
     choose(&world, &payment, "d1", resubmit()).await;
-    let closing = "UPDATE customer_order SET state = 'Closing'";
-    sqlx::query(closing).execute(&world.rows).await.expect("the order moves on");
+    crate::support::orders_move_to(&world, "Closing").await;
     tokio::task::block_in_place(|| world.start_worker()).expect("a worker starts");
     let review = next_review(&world, payment.text("id"), payment.text("review")).await;
     let review = world.api.get(&format!("/v1/reviews/{review}")).await;

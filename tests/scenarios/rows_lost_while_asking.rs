@@ -46,7 +46,8 @@ async fn a_payment_that_had_ended_is_looked_up_when_its_owner_is_woken() {
     let mut backup = world.rows.begin().await.expect("begins");
     for sql in [
         "SET LOCAL session_replication_role = replica",
-        "UPDATE customer_order SET state = 'AwaitingPayment', paid_by = NULL",
+        "UPDATE customer_order SET state = 'AwaitingPayment', paid_by = NULL, version = 1",
+        "DELETE FROM order_event",
         "UPDATE product SET reserved = reserved + 1, sold = sold - 1",
         "DELETE FROM payment_event",
         "DELETE FROM channel_exchange",

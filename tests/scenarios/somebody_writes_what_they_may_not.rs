@@ -27,6 +27,8 @@ async fn records_are_append_only_for_every_process() {
             "DELETE FROM money_fact",
             "UPDATE payment_event SET to_state = 'Failed'",
             "DELETE FROM payment_event",
+            "UPDATE order_event SET actor = 'x'",
+            "DELETE FROM order_event",
             "DELETE FROM channel_exchange",
             "DELETE FROM payment",
             "UPDATE decision SET operator = 'mallory'",
@@ -51,6 +53,8 @@ async fn the_api_writes_a_new_order_and_nothing_else() {
         "UPDATE payment SET state = 'Created'",
         "INSERT INTO payment_event (id, payment_id, sequence, kind, from_state, to_state, actor, \
          cause) SELECT 'evt_x', id, 99, 'x', 'x', 'x', 'x', '{}' FROM payment",
+        "INSERT INTO order_event (order_id, sequence, from_state, to_state, actor, cause) \
+         SELECT id, 99, 'x', 'x', 'x', '{}' FROM customer_order",
         "UPDATE product SET sold = 0",
         "UPDATE product SET unit_price = 1",
         "UPDATE review SET state = 'Decided'",

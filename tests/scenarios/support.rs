@@ -84,6 +84,18 @@ pub async fn order_closes_in(world: &World, order: &str, seconds: f64) {
     assert_eq!(done.expect("writes").rows_affected(), 1);
 }
 
+/// Moves every order to a state, on the record, as whoever closes orders does.
+pub async fn orders_move_to(world: &World, state: &str) {
+    let sql = "WITH moved AS (
+                   UPDATE customer_order o SET state = $1, version = o.version + 1
+                   FROM customer_order before WHERE before.id = o.id
+                   RETURNING o.id, o.version, before.state AS from_state
+               )
+               INSERT INTO order_event (order_id, sequence, from_state, to_state, actor, cause)
+               SELECT id, version, from_state, $1, 'test', '{}' FROM moved";
+    sqlx::query(sql).bind(state).execute(&world.rows).await.expect("the order moves");
+}
+
 /// The reasons of a payment's open reviews, sorted.
 pub async fn open_reviews(world: &World, payment: &str) -> Vec<String> {
     let sql = "SELECT reason FROM review WHERE payment_id = $1 AND state = 'Open' ORDER BY reason";

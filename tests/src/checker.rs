@@ -17,6 +17,7 @@ use temporalio_client::{UntypedWorkflow, WorkflowFetchHistoryOptions};
 struct Evidence {
     truth: Truth,
     orders: Vec<PgRow>,
+    order_events: Vec<PgRow>,
     payments: Vec<PgRow>,
     events: Vec<PgRow>,
     facts: Vec<PgRow>,
@@ -60,6 +61,7 @@ impl World {
         evidence.goods_left_once_for_kept_money(&mut broken);
         evidence.stock_is_constant(&mut broken);
         evidence.records_have_no_gap(&mut broken);
+        evidence.orders_move_on_record(&mut broken);
         evidence.reviews_are_decided_on_record(&mut broken);
         evidence.no_secret_is_written_down(&mut broken);
         evidence.the_api_keeps_its_promise(&mut broken);
@@ -88,6 +90,7 @@ impl World {
         Evidence {
             truth: self.sandbox.truth().await,
             orders: self.rows("SELECT * FROM customer_order ORDER BY id").await,
+            order_events: self.rows("SELECT * FROM order_event ORDER BY order_id, sequence").await,
             payments,
             events: self.rows("SELECT * FROM payment_event ORDER BY payment_id, sequence").await,
             facts: self.rows("SELECT * FROM money_fact").await,

@@ -116,7 +116,7 @@ impl Place {
         hook: Arc<dyn Hook>,
         started: &mpsc::Sender<Result<ShutDown>>,
     ) -> Result<()> {
-        let store = Store::connect_lazy(&self.database, CONNECTIONS)?;
+        let store = Store::connect_for_payments(&self.database, CONNECTIONS)?;
         let key = hex::decode(DECISION_KEY).context("the decision key is hex")?;
         let real = Arc::new(PaymentActivities {
             store: store.clone(),

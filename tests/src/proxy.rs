@@ -1,9 +1,10 @@
 //! A proxy in front of PostgreSQL that can cut connections: all of them, or the one on which a
-//! commit was sent, after PostgreSQL has executed it and before its answer is passed on.
+//! commit was sent, or a statement that commits by itself, after PostgreSQL has executed it and
+//! before its answer is passed on.
 
 use anyhow::Result;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
@@ -22,6 +23,8 @@ pub struct Proxy {
 struct Shared {
     /// How many commits are still passed on before one loses its answer; negative: never.
     commits_until_cut: AtomicI64,
+    /// The first words of a statement whose first execution loses its answer.
+    statement: Mutex<Option<&'static str>>,
     cuts: AtomicI64,
     open: watch::Sender<bool>,
 }
@@ -34,6 +37,7 @@ impl Proxy {
         let port = listener.local_addr()?.port();
         let shared = Arc::new(Shared {
             commits_until_cut: AtomicI64::new(-1),
+            statement: Mutex::new(None),
             cuts: AtomicI64::new(0),
             open: watch::Sender::new(true),
         });
@@ -54,6 +58,14 @@ impl Proxy {
     /// The answer of the commit after the next `after` ones is lost.
     pub fn lose_a_commit_answer(&self, after: u32) {
         self.shared.commits_until_cut.store(i64::from(after), Ordering::SeqCst);
+    }
+
+    /// The answer of this statement is lost when it is executed for the first time.
+    ///
+    /// # Panics
+    /// When a thread that held the lock has panicked.
+    pub fn lose_the_answer_of(&self, statement: &'static str) {
+        *self.shared.statement.lock().expect("no holder panics") = Some(statement);
     }
 
     /// How many answers were lost so far.
@@ -84,6 +96,19 @@ async fn pass(client: TcpStream, target: u16, shared: Arc<Shared>) {
     }
 }
 
+impl Shared {
+    /// Whether this request prepares the statement that is to lose an answer; true once.
+    fn prepares_the_statement(&self, request: &[u8]) -> bool {
+        let mut statement = self.statement.lock().expect("no holder panics");
+        let found = statement.take_if(|words| contains(request, words.as_bytes()));
+        found.is_some()
+    }
+}
+
+fn contains(request: &[u8], part: &[u8]) -> bool {
+    request.windows(part.len()).any(|window| window == part)
+}
+
 /// From the client to PostgreSQL, watching for the commit that is to lose its answer.
 async fn requests(
     mut from: OwnedReadHalf,
@@ -92,15 +117,22 @@ async fn requests(
     lose: &watch::Sender<bool>,
 ) {
     let mut buffer = vec![0u8; BUFFER_LEN];
+    let mut prepared = false;
     while let Ok(length) = from.read(&mut buffer).await {
         if length == 0 {
             return;
         }
-        let commits = buffer[..length].windows(COMMIT.len()).any(|part| part == COMMIT);
+        let request = &buffer[..length];
         let armed = shared.commits_until_cut.load(Ordering::SeqCst) >= 0;
-        if commits && armed && shared.commits_until_cut.fetch_sub(1, Ordering::SeqCst) == 0 {
+        let commits = armed && contains(request, COMMIT);
+        if commits && shared.commits_until_cut.fetch_sub(1, Ordering::SeqCst) == 0 {
             lose.send_replace(true);
         }
+        // A client prepares a statement in one message and executes it in the next.
+        if prepared {
+            lose.send_replace(true);
+        }
+        prepared = shared.prepares_the_statement(request);
         if to.write_all(&buffer[..length]).await.is_err() {
             return;
         }

@@ -107,7 +107,7 @@ impl World {
             sandbox,
             api: Api::new(free_port()?),
             rows: PgPool::connect_lazy(&server.url("postgres", &database))?,
-            store: Store::connect_lazy(&server.url("oncepay_worker", &database), 4)?,
+            store: Store::connect_for_payments(&server.url("oncepay_worker", &database), 4)?,
             client,
             proxy,
             postgres,

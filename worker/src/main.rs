@@ -40,9 +40,11 @@ async fn main() -> Result<()> {
     let config = Config::parse();
     let filter = EnvFilter::try_new(&config.log).context("ONCEPAY_LOG cannot be read")?;
     tracing_subscriber::fmt().json().with_env_filter(filter).init();
-    let store =
-        Store::connect_lazy(config.database_url()?.expose_secret(), config.database_connections)
-            .context("ONCEPAY_DATABASE_URL cannot be read")?;
+    let store = Store::connect_for_payments(
+        config.database_url()?.expose_secret(),
+        config.database_connections,
+    )
+    .context("ONCEPAY_DATABASE_URL cannot be read")?;
     let activities = PaymentActivities {
         store: store.clone(),
         channels: config.channels()?,

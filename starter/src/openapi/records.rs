@@ -23,9 +23,19 @@ fn trace() -> Value {
         ("payment", or_null(&reference("PaymentId"))),
         ("text", text()),
     ]);
+    let order_event = object(&[
+        ("sequence", count()),
+        ("from", reference("OrderState")),
+        ("to", reference("OrderState")),
+        ("actor", text()),
+        ("payment", or_null(&reference("PaymentId"))),
+        ("cause", any_object()),
+        ("at", instant()),
+    ]);
     object(&[
         ("object", constant("trace")),
         ("order", reference("Order")),
+        ("order_events", list(&order_event)),
         ("payments", list(&reference("TracedPayment"))),
         ("timeline", list(&line)),
         ("truncated", boolean()),

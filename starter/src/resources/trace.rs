@@ -5,7 +5,9 @@ use crate::web_ui::WebUi;
 use chrono::{DateTime, Utc};
 use domain::{IdempotencyKey, MerchantId};
 use serde_json::{Value, json};
-use store::trace::{OrderTrace, TracedExchange, TracedFact, TracedPayment, TracedReview};
+use store::trace::{
+    OrderEvent, OrderTrace, TracedExchange, TracedFact, TracedPayment, TracedReview,
+};
 
 /// One line of the timeline. The order of the variants is that of one instant: a cause stands
 /// before what it caused.
@@ -25,9 +27,18 @@ pub(crate) fn render(trace: &OrderTrace, web_ui: Option<&WebUi>) -> Value {
     json!({
         "object": "trace",
         "order": order::render(&trace.order),
+        "order_events": trace.order_events.iter().map(order_event).collect::<Vec<_>>(),
         "payments": payments,
         "timeline": timeline(trace).iter().map(line).collect::<Vec<_>>(),
         "truncated": trace.truncated,
+    })
+}
+
+fn order_event(event: &OrderEvent) -> Value {
+    json!({
+        "sequence": event.sequence, "from": event.from_state, "to": event.to_state,
+        "actor": event.actor, "payment": event.payment, "cause": event.cause,
+        "at": rfc3339(event.at),
     })
 }
 
@@ -147,12 +158,13 @@ fn timeline(trace: &OrderTrace) -> Vec<Entry> {
         payment: Some(event.payment.clone()),
         text: format!("{} (by {})", event::sentence(event), event.actor),
     }));
+    lines.extend(trace.order_events.iter().map(order_moved));
     lines.extend(trace.facts.iter().map(moved));
     lines.extend(trace.reviews.iter().map(opened));
     lines.extend(trace.reviews.iter().filter_map(ended));
     lines.extend(trace.outbox.iter().map(|told| Entry {
         at: told.created_at,
-        rank: 7,
+        rank: 8,
         what: "outbox_event",
         payment: Some(told.payment.clone()),
         text: format!("{}, sequence {}, for others to read", told.kind, told.sequence),
@@ -201,10 +213,21 @@ fn moved(fact: &TracedFact) -> Entry {
     }
 }
 
+fn order_moved(event: &OrderEvent) -> Entry {
+    let why = event.cause["code"].as_str().map_or_else(String::new, |code| format!(": {code}"));
+    Entry {
+        at: event.at,
+        rank: 5,
+        what: "order_event",
+        payment: event.payment.clone(),
+        text: format!("{} becomes {}{why} (by {})", event.from_state, event.to_state, event.actor),
+    }
+}
+
 fn opened(review: &TracedReview) -> Entry {
     Entry {
         at: review.opened_at,
-        rank: 5,
+        rank: 6,
         what: "review_opened",
         payment: Some(review.payment.clone()),
         text: format!("{}: {}", review.id, review.reason.replace('_', " ")),
@@ -222,7 +245,7 @@ fn ended(review: &TracedReview) -> Option<Entry> {
     };
     Some(Entry {
         at: review.ended_at?,
-        rank: 6,
+        rank: 7,
         what: "review_ended",
         payment: Some(review.payment.clone()),
         text: format!("{}: {how}", review.id),

@@ -75,6 +75,25 @@ impl Evidence {
         }
     }
 
+    /// L12: an order is where its record says, with no change left out.
+    pub(super) fn orders_move_on_record(&self, broken: &mut Vec<String>) {
+        for order in &self.orders {
+            let id = text(order, "id");
+            let (mut state, mut version) = ("AwaitingPayment".to_owned(), 1);
+            for event in self.order_events.iter().filter(|e| text(e, "order_id") == id) {
+                version += 1;
+                let (from, sequence): (_, i64) = (text(event, "from_state"), event.get("sequence"));
+                if from != state || sequence != version {
+                    broken.push(format!("L12: {id} has a gap before its event {sequence}"));
+                }
+                state = text(event, "to_state");
+            }
+            if text(order, "state") != state || order.get::<i64, _>("version") != version {
+                broken.push(format!("L12: {id} is not where its last event ended"));
+            }
+        }
+    }
+
     /// L12: what a person decided about the money is an event with their name.
     pub(super) fn decisions_are_on_record(&self, broken: &mut Vec<String>) {
         let decided = |review: &&PgRow| text(review, "state") == "Decided";

@@ -7,7 +7,7 @@ use store::explained::RecordedEvent;
 use store::reads::{OrderItem, OrderPayment, OrderRecord, ReviewRecord};
 use store::reviews::{ProposalRecord, ReviewDetail};
 use store::trace::{
-    OrderTrace, TracedExchange, TracedFact, TracedOutbox, TracedPayment, TracedReview,
+    OrderEvent, OrderTrace, TracedExchange, TracedFact, TracedOutbox, TracedPayment, TracedReview,
 };
 
 fn at() -> DateTime<Utc> {
@@ -96,6 +96,15 @@ pub(super) fn trace() -> OrderTrace {
     OrderTrace {
         order: order(),
         payments: vec![traced_payment()],
+        order_events: vec![OrderEvent {
+            sequence: 2,
+            from_state: own("AwaitingPayment"),
+            to_state: own("Paid"),
+            actor: own("lookup"),
+            payment: Some(payment.clone()),
+            cause: json!({ "event": "evt" }),
+            at: at(),
+        }],
         events: vec![RecordedEvent {
             payment: payment.clone(),
             sequence: 1,
