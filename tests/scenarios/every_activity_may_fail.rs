@@ -1,7 +1,7 @@
 //! Every path of a payment is gone once undisturbed, which tells the activities that run on it.
 //! Then it is gone again for each of them: with that activity run twice, failed before or after its
-//! work, and with the workflow terminated, reset or cancelled at that point. Whatever happens, the
-//! payment comes to rest where the undisturbed one did, and the laws hold.
+//! work, or panicking after it, and with the workflow terminated, reset or cancelled at that point.
+//! Whatever happens, the payment comes to rest where the undisturbed one did, and the laws hold.
 
 mod disturbance;
 

@@ -2,12 +2,16 @@
 //! Temporal took for dead, or another source of truth that wakes the owner afterwards.
 
 use crate::owner;
-use crate::support::{SETTLED, id_of, intent, order, order_in, pay, payment_in, world};
+use crate::support::{SETTLED, id_of, intent, order, order_in, pay, payment_in, run_ended, world};
 use domain::{Actor, ConfirmedMoney, PaymentEvent, PaymentIntent, UnixMillis};
+use futures::StreamExt;
 use serde_json::json;
 use store::settle_payment::{Answer, Confirmation};
 use tests::wait::until;
 use tests::{Setup, World};
+
+const WAKES: usize = 100;
+const WAKES_AT_ONCE: usize = 10;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_attempt_taken_for_dead_that_brings_the_money_still_leads_to_the_goods() {
@@ -61,5 +65,25 @@ async fn an_owner_that_is_woken_looks_at_its_row_again() {
     assert_eq!(settled.answer, Answer::Applied);
     owner::signal(&world, answer.text("workflow_id"), "wake", &[]).await;
     order_in(&world, &order, "Fulfilled").await;
+    world.check().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hundred_wakes_around_its_end_lose_and_repeat_nothing() {
+    let world = world().await;
+    let order = order(&world, "o1").await;
+    let mut input = intent(&world, &order, "main", "pm_ok");
+    input["key"] = json!("k1");
+    let workflow_id = format!("payment/{}/k1", world.merchant);
+    let wakes = (0..WAKES).map(|_| owner::wake(&world, &workflow_id, &input));
+    let wakes = futures::stream::iter(wakes).buffer_unordered(WAKES_AT_ONCE);
+    world.start_payment(&input).await;
+    wakes.collect::<Vec<()>>().await;
+    run_ended(&world, &workflow_id).await;
+    let payment = world.api.get(&format!("/v1/payment_intents/{}", id_of(&world, "k1"))).await;
+    assert_eq!(payment.text("state"), "Persisted", "{}", payment.body);
+    order_in(&world, &order, "Fulfilled").await;
+    let truth = world.sandbox.truth().await;
+    assert_eq!((truth.charges().len(), truth.fulfilments().len()), (1, 1));
     world.check().await;
 }

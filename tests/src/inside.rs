@@ -233,6 +233,7 @@ impl HookedActivities {
         self.hook.ended(&call, done.as_ref().ok());
         match fate {
             Fate::FailAfter => Err(disturbed("whatever was done is not heard of")),
+            Fate::PanicAfter => panic!("a scenario: whatever was done is not heard of"),
             _ => Ok(serde_json::from_value(done?)?),
         }
     }
@@ -241,7 +242,7 @@ impl HookedActivities {
 /// What really happens in the attempt, whoever hears of it.
 async fn perform(fate: &Fate, real: Real, input: Value) -> Result<Value, ActivityError> {
     match fate {
-        Fate::Pass | Fate::FailAfter => real.run(input).await,
+        Fate::Pass | Fate::FailAfter | Fate::PanicAfter => real.run(input).await,
         Fate::Twice => {
             real.run(input.clone()).await?;
             real.run(input).await

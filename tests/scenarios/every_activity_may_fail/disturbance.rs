@@ -16,6 +16,7 @@ pub enum Disturbance {
     Twice,
     FailedBefore,
     FailedAfter,
+    Panicked,
     /// The run is terminated while the activity has not begun, and another one is woken. The
     /// activity of the first begins when the second is at work.
     Terminated,
@@ -26,10 +27,11 @@ pub enum Disturbance {
 }
 
 impl Disturbance {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Twice,
         Self::FailedBefore,
         Self::FailedAfter,
+        Self::Panicked,
         Self::Terminated,
         Self::Reset,
         Self::Cancelled,
@@ -61,7 +63,11 @@ impl Case {
     pub fn of(path: &'static Path, ran: &Ran, how: Disturbance) -> Option<Self> {
         match how {
             Disturbance::Twice if path.method == DOWN && ran.activity == "charge" => return None,
-            Disturbance::Twice | Disturbance::FailedAfter if ran.is_given_up => return None,
+            Disturbance::Twice | Disturbance::FailedAfter | Disturbance::Panicked
+                if ran.is_given_up =>
+            {
+                return None;
+            }
             _ => {}
         }
         let (activity, number) = (ran.activity.clone(), ran.number);
@@ -77,6 +83,7 @@ impl Case {
             Disturbance::Twice => Fate::Twice,
             Disturbance::FailedBefore => Fate::FailBefore,
             Disturbance::FailedAfter => Fate::FailAfter,
+            Disturbance::Panicked => Fate::PanicAfter,
             Disturbance::Terminated | Disturbance::Reset | Disturbance::Cancelled => {
                 Fate::Block(self.gate.clone())
             }

@@ -32,6 +32,8 @@ pub enum Fate {
     FailBefore,
     /// Everything is done, and nobody hears of it.
     FailAfter,
+    /// Everything is done, and then the attempt panics.
+    PanicAfter,
     /// It begins when the gate is opened, whatever has happened meanwhile.
     Block(Gate),
     /// Something else runs in its place: a mistake that somebody might make.
