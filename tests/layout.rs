@@ -4,6 +4,7 @@
 mod layout {
     pub mod bans;
     pub mod crates;
+    pub mod excerpts;
     pub mod floats;
     pub mod guarantees;
     pub mod pages;
@@ -15,7 +16,7 @@ mod layout {
 }
 
 use layout::repository::{Finding, Repository, is_rust, report};
-use layout::{bans, crates, floats, guarantees, pages, panics, size, sql};
+use layout::{bans, crates, excerpts, floats, guarantees, pages, panics, size, sql};
 
 #[test]
 fn crates_import_only_along_the_arrows() {
@@ -112,6 +113,22 @@ fn the_page_of_guarantees_is_current() {
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
     report(&pages::stale_page(guarantees::PAGE, &committed, &fresh));
+}
+
+#[test]
+fn the_page_for_clients_quotes_what_the_tests_run() {
+    let repository = Repository::get();
+    let path = repository.root.join(excerpts::PAGE);
+    let read = || std::fs::read_to_string(&path).expect("the page is there");
+    report(&excerpts::unquoted(&read()));
+    let fresh = excerpts::render(&read(), |path| repository.text(path));
+    let findings = fresh.as_ref().err().map_or(&[][..], Vec::as_slice);
+    report(findings);
+    let fresh = fresh.expect("no finding");
+    if std::env::var(pages::UPDATE).is_ok_and(|value| value == "1") {
+        std::fs::write(&path, &fresh).expect("the page can be written");
+    }
+    report(&pages::stale_page(excerpts::PAGE, &read(), &fresh));
 }
 
 #[test]

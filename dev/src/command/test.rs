@@ -8,7 +8,7 @@ use std::process::{ExitCode, Stdio};
 use anyhow::{Context, Result};
 use dev::binaries;
 use dev::paths::Workspace;
-use dev::python;
+use dev::{node, python};
 
 /// The sum of all `test result:` lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +29,7 @@ pub fn run(workspace: &Workspace, args: &[String]) -> Result<ExitCode> {
             python::ensure(&requirements, &workspace.dev_dir().join(folder))?;
         }
     }
+    node::ensure_client(workspace)?;
     binaries::build(workspace)?;
     let mut cargo = binaries::cargo(workspace);
     cargo.args(["test", "--workspace"]);
