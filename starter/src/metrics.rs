@@ -10,6 +10,7 @@ use prometheus::{
 use std::net::SocketAddr;
 use std::sync::LazyLock;
 use std::time::Duration;
+use store::Store;
 use tokio::net::TcpListener;
 
 /// What stands for a path that is none of ours, and for a method that none of ours takes.
@@ -44,7 +45,7 @@ pub(crate) fn answered(route: Option<&str>, method: &Method, status: u16, took: 
 
 /// Serves `/metrics` for as long as the process runs. A port that is taken costs the metrics, never
 /// a payment.
-pub(crate) async fn serve(listen: SocketAddr) {
+pub(crate) async fn serve(listen: SocketAddr, store: Store) {
     let build = register_int_gauge_vec!(
         "oncepay_build_info",
         "Which program this is; always 1.",
@@ -55,7 +56,7 @@ pub(crate) async fn serve(listen: SocketAddr) {
     }
     match TcpListener::bind(listen).await {
         Ok(listener) => {
-            let routes = Router::new().route("/metrics", get(|| async { text() }));
+            let routes = Router::new().route("/metrics", get(move || async move { text(&store) }));
             if let Err(error) = axum::serve(listener, routes).await {
                 tracing::error!(%error, "metrics are served no more");
             }
@@ -67,7 +68,8 @@ pub(crate) async fn serve(listen: SocketAddr) {
 }
 
 /// Everything that this process counts, in Prometheus' text format.
-fn text() -> ([(HeaderName, &'static str); 1], String) {
+fn text(store: &Store) -> ([(HeaderName, &'static str); 1], String) {
+    store.measure_connections();
     let text = TextEncoder::new().encode_to_string(&prometheus::gather()).unwrap_or_default();
     ([(header::CONTENT_TYPE, TEXT_FORMAT)], text)
 }

@@ -30,7 +30,7 @@ pub(crate) async fn run(settings: ServeSettings) -> anyhow::Result<()> {
     let listener = TcpListener::bind(settings.listen)
         .await
         .with_context(|| format!("ONCEPAY_LISTEN: listening on {}", settings.listen))?;
-    tokio::spawn(metrics::serve(settings.metrics_listen));
+    tokio::spawn(metrics::serve(settings.metrics_listen, app.store.clone()));
     tracing::info!(address = %listener.local_addr()?, "answering HTTP");
     serve(listener, &app).await?;
     app.store.close().await;

@@ -83,6 +83,7 @@ pub(crate) async fn claim_new(
     if written == 0 {
         return Ok(None);
     }
+    metrics::recorded(intent.channel);
     metrics::claimed(None);
     Ok(Some(just_claimed(id, state, start_before, order)))
 }

@@ -1,5 +1,6 @@
 //! What can go wrong in the store, by what the caller does next.
 
+use crate::metrics;
 use domain::IllegalTransition;
 
 /// A failure of the store. A refusal (a business no) is not among them: it is an answer.
@@ -36,7 +37,7 @@ impl StoreError {
             let ours = ["22", "23"].iter().any(|class| code.starts_with(class));
             ours.then(|| error.constraint().unwrap_or(&code).to_owned())
         });
-        crate::metrics::failed(if broken.is_some() { "broken_rule" } else { "unavailable" });
+        metrics::failed(if broken.is_some() { metrics::BROKEN_RULE } else { metrics::UNAVAILABLE });
         match broken {
             Some(constraint) => Self::BrokenRule { doing, constraint, source },
             None => Self::Unavailable { doing, source },

@@ -96,6 +96,7 @@ impl Store {
                 })
             })
             .connect_lazy_with(options);
+        metrics::begin();
         Ok(Self { pool })
     }
 

@@ -1,11 +1,11 @@
 //! Recording an intent and claiming the right to send its charge: one transaction, committed
 //! before the channel is called.
 
-use crate::Store;
 use crate::claims::{claim_again, claim_first, claim_new};
 use crate::error::{Doing, StoreError};
 use crate::locks::{LockedOrder, lock_order, lock_payment};
 use crate::rows::{Payment, PaymentRow, timestamp, units};
+use crate::{Store, metrics};
 use domain::{
     Capabilities, ClaimToken, EventId, IntentField, OperatorName, OrderState, PaymentId,
     PaymentIntent, PaymentState, PaymentView, UnixMillis,
@@ -101,6 +101,7 @@ async fn record(
     if let Some(field) = payment.intent.first_difference(request.intent) {
         return Ok(Claim::Refused(RecordRefusal::IdempotencyConflict { field }));
     }
+    metrics::recorded(payment.intent.channel);
     claim_first(tx, request, order, payment).await
 }
 

@@ -1,6 +1,7 @@
 //! Metrics are read by many: they count what happens, and never say to whom.
 
-use crate::support::{intent, order, order_in, pay, payment_in};
+use crate::owner::signal;
+use crate::support::{id_of, intent, order, order_in, pay, payment_in};
 use serde_json::json;
 use std::time::Duration;
 use tests::wait::until;
@@ -90,5 +91,46 @@ async fn every_end_is_counted_and_no_label_holds_an_id() {
             assert!(!held && ids.iter().all(|id| !said.contains(id)), "an id is told: {said}");
         }
     }
+    world.check().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_is_counted_and_told_apart_when_it_waits_too_long() {
+    let world = World::start(Setup { ladder_ms: "600000", ..Setup::default() }).await;
+    for (key, account) in [("k1", "blind"), ("k2", "lookup-only")] {
+        let lost = json!({ "kind": "timeout_after_commit" });
+        world.sandbox.fault("charge", json!({ "payment_method": "pm_lost" }), 1, lost).await;
+        let order = order(&world, key).await;
+        let asked = pay(&world, key, &intent(&world, &order, account, "pm_lost")).await;
+        payment_in(&world, asked.text("id"), &["ManualReview", "Unknown"]).await;
+    }
+    payment_in(&world, &id_of(&world, "k1"), &["ManualReview"]).await;
+    let counted = |overdue: f64| {
+        let world = &world;
+        until("the backlog is counted", COUNTED, move || async move {
+            let text = metrics(world, world.worker_metrics).await;
+            let of_reviews = |name| value(&text, &format!("{name}{{reason=\"outcome_unknown\"}}"));
+            let found = (of_reviews("oncepay_open_reviews"), of_reviews("oncepay_overdue_reviews"));
+            (found == (Some(1.0), Some(overdue))).then_some(text)
+        })
+    };
+    let text = counted(0.0).await;
+    assert_eq!(value(&text, "oncepay_unknown_payments"), Some(1.0), "{text}");
+    assert!(value(&text, "oncepay_oldest_unknown_age_seconds") >= Some(1.0), "{text}");
+    let recorded = r#"oncepay_payments_recorded_total{channel="sandbox"}"#;
+    assert_eq!(value(&text, recorded), Some(2.0), "{text}");
+    assert_eq!(value(&text, "oncepay_database_connections_limit"), Some(20.0), "{text}");
+    assert!(value(&text, r#"oncepay_database_connections{state="idle"}"#) >= Some(1.0), "{text}");
+    // What is rare is there from the start, or nobody would see that it began.
+    for kind in ["broken_rule", "unavailable"] {
+        let sample = format!("oncepay_database_errors_total{{kind=\"{kind}\"}}");
+        assert_eq!(value(&text, &sample), Some(0.0), "{text}");
+    }
+
+    let late = "UPDATE review SET remind_at = clock_timestamp() WHERE state = 'Open'";
+    sqlx::query(late).execute(&world.rows).await.expect("writes");
+    counted(1.0).await;
+    signal(&world, &format!("payment/{}/k2", world.merchant), "wake", &["null"]).await;
+    payment_in(&world, &id_of(&world, "k2"), &["Persisted"]).await;
     world.check().await;
 }

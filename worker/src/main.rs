@@ -58,7 +58,7 @@ async fn main() -> Result<()> {
     let listen = config.listen;
     let health = tokio::spawn(async move { health::serve(listen, health).await });
     let (sdk, telemetry) = metrics::of_the_sdk()?;
-    tokio::spawn(metrics::serve(config.metrics_listen, sdk));
+    tokio::spawn(metrics::serve(config.metrics_listen, sdk, store.clone()));
     tokio::spawn(metrics::count(store.clone()));
     let Some(client) = stop.before(connect(&config)).await else { return Ok(()) };
     let client = client?;

@@ -41,13 +41,13 @@ pub fn of_the_sdk() -> anyhow::Result<(SocketAddr, TelemetryOptions)> {
 
 /// Serves `/metrics` for as long as the process runs. A port that is taken costs the metrics, never
 /// a payment.
-pub async fn serve(listen: SocketAddr, sdk: SocketAddr) {
+pub async fn serve(listen: SocketAddr, sdk: SocketAddr, store: Store) {
     let help = "Which program this is; always 1.";
     if let Ok(build) = register_int_gauge_vec!("oncepay_build_info", help, &["program", "version"])
     {
         build.with_label_values(&["worker", env!("CARGO_PKG_VERSION")]).set(1);
     }
-    let routes = Router::new().route("/metrics", get(move || text(sdk)));
+    let routes = Router::new().route("/metrics", get(move || text(sdk, store.clone())));
     let served = match TcpListener::bind(listen).await {
         Ok(listener) => axum::serve(listener, routes).await,
         Err(error) => Err(error),
@@ -67,7 +67,8 @@ pub async fn count(store: Store) {
     }
 }
 
-async fn text(sdk: SocketAddr) -> ([(HeaderName, &'static str); 1], String) {
+async fn text(sdk: SocketAddr, store: Store) -> ([(HeaderName, &'static str); 1], String) {
+    store.measure_connections();
     let mut text = TextEncoder::new().encode_to_string(&prometheus::gather()).unwrap_or_default();
     match tokio::time::timeout(SDK_LIMIT, ask(sdk)).await {
         Ok(Ok(answer)) => text.push_str(body(&answer)),
