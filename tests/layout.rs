@@ -3,10 +3,12 @@
 
 mod layout {
     pub mod bans;
+    pub mod compose;
     pub mod crates;
     pub mod excerpts;
     pub mod floats;
     pub mod guarantees;
+    pub mod metrics;
     pub mod pages;
     pub mod panics;
     pub mod repository;
@@ -15,8 +17,11 @@ mod layout {
     pub mod sql;
 }
 
+use ::tests::metrics::{ALERTS, DASHBOARD};
 use layout::repository::{Finding, Repository, is_rust, report};
-use layout::{bans, crates, excerpts, floats, guarantees, pages, panics, size, sql};
+use layout::{
+    bans, compose, crates, excerpts, floats, guarantees, metrics, pages, panics, size, sql,
+};
 
 #[test]
 fn crates_import_only_along_the_arrows() {
@@ -158,6 +163,28 @@ fn docker_compose_runs_everything_with_settings_that_are_read() {
     findings.extend(pages::missing_attributes(FILE, text, &dev::temporal::SEARCH_ATTRIBUTES));
     findings.extend(pages::unknown_settings(FILE, text, &code));
     findings.extend(pages::allowed_actions(FILE, text));
+    findings.extend(compose::loose_images(FILE, text));
+    findings.extend(compose::open_ports(FILE, text));
+    findings.extend(compose::retired_keys(FILE, text));
+    let is_there = |path: &str| repository.root.join(path).exists();
+    findings.extend(compose::missing_mounts(FILE, text, is_there));
+    report(&findings);
+}
+
+#[test]
+fn every_metric_that_is_looked_at_is_counted_and_every_alert_has_advice() {
+    let repository = Repository::get();
+    let text = |path| repository.text(path).unwrap_or_else(|| panic!("{path} is there"));
+    let ours = metrics::ours(&repository.files);
+    assert!(!ours.is_empty(), "no metric found");
+    let looks = [DASHBOARD, ALERTS];
+    let mut findings = Vec::new();
+    for path in [DASHBOARD, ALERTS, pages::RUNBOOK] {
+        findings.extend(metrics::unknown_names(path, text(path), &ours));
+        findings.extend(metrics::unknown_jobs(path, text(path), text(metrics::PROMETHEUS)));
+    }
+    findings.extend(metrics::unseen_names(&ours, &looks.map(text)));
+    findings.extend(metrics::untold_alerts(text(ALERTS), text(pages::RUNBOOK)));
     report(&findings);
 }
 

@@ -10,10 +10,12 @@ const MAX_README: usize = 150;
 /// What a reader types first.
 const COMMANDS: [&str; 2] = ["cargo dev demo", "cargo dev test"];
 /// Everything that has to run; others may be there too.
-const SERVICES: [&str; 11] = [
+const SERVICES: [&str; 13] = [
+    "grafana",
     "oncepay-database",
     "oncepay-migrate",
     "postgres",
+    "prometheus",
     "sandbox",
     "starter",
     "temporal",

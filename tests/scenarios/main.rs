@@ -14,6 +14,7 @@ mod channel_without_lookup_or_idempotency;
 mod checker_catches;
 mod client_of_another_language;
 mod commit_answer_lost;
+mod dashboard_that_shows_nothing;
 mod database_down_after_charge;
 mod decision_typed_into_the_web_ui;
 mod declined_and_still_payable;

@@ -8,6 +8,7 @@
 pub mod api;
 pub mod checker;
 pub mod inside;
+pub mod metrics;
 pub mod proxy;
 pub mod servers;
 pub mod settings;
