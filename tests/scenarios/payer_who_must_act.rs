@@ -46,6 +46,8 @@ async fn who_never_pays_is_closed_at_the_channel_and_the_order_can_be_paid_again
     }
     for (account, order) in EVERY_ACCOUNT.into_iter().zip(&orders) {
         payment_in(&world, &id_of(&world, account), &["Closed"]).await;
+        // The shop gives the payer more time: after its close an order is not charged.
+        order_closes_in(&world, order, 600.0).await;
         let again = format!("{account} again");
         pay(&world, &again, &intent(&world, order, "main", "pm_ok")).await;
         payment_in(&world, &id_of(&world, &again), &["Persisted"]).await;

@@ -29,11 +29,12 @@ async fn no_answer_is_other_than_the_document_promises() {
     let packages = workspace.dev_dir().join("py-fuzz");
     assert!(packages.exists(), "the fuzzer is missing: run `cargo dev test`");
     let document = format!("http://127.0.0.1:{}/openapi.json", world.api.port());
+    // One worker: with two, the fuzzer fails now and then in the parser of Python 3.11 itself.
     let run = || {
         Command::new("python3")
             .args(["-m", "schemathesis.cli", "run", &document])
             .args(["--max-time", SECONDS, "--seed", SEED, "--checks", CHECKS])
-            .args(["--phases", "examples,coverage,fuzzing", "--workers", "2"])
+            .args(["--phases", "examples,coverage,fuzzing", "--workers", "1"])
             .args(["--max-examples", "30", "--no-color", "--warnings", "off"])
             .args(["--generation-database", "none", "--continue-on-failure"])
             .args(["--request-timeout", "15"])
