@@ -1,7 +1,7 @@
 //! PostgreSQL: the only crate that runs SQL. Every transaction is short, holds no network call,
 //! and recognises itself when it is run again after a lost commit answer.
 //!
-//! Locks are always taken in one order: order, payment, stock by product.
+//! Locks are always taken in one order: order, payment, stock by product, coupon.
 
 pub mod catalog;
 mod claims;

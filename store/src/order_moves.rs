@@ -29,7 +29,7 @@ pub(crate) fn effect_of_money(order: &LockedOrder) -> Effect {
 }
 
 /// Gives confirmed money to its order, and sells what was reserved for it, product by product in
-/// one order of locks.
+/// one order of locks, and then the coupon.
 ///
 /// Many orders wait for the same product's row, which is locked until the commit: nothing that can
 /// be done before comes after.
@@ -40,19 +40,6 @@ pub(crate) async fn pay(
     record: &EventRecord<'_>,
 ) -> Result<(), StoreError> {
     let id = &payment.id;
-    if let Some(code) = &order.coupon_code {
-        let updated = sqlx::query!(
-            r#"-- coupon.use
-            UPDATE coupon SET reserved = reserved - 1, used = used + 1
-            WHERE merchant_id = $1 AND code = $2"#,
-            order.merchant_id,
-            code,
-        )
-        .execute(&mut **tx)
-        .await
-        .doing("using a coupon")?;
-        exactly_one("using a coupon", &updated)?;
-    }
     let paid = sqlx::query_scalar!(
         r#"-- orders.pay
         WITH moved AS (
@@ -88,6 +75,20 @@ pub(crate) async fn pay(
     .await
     .doing("paying an order")?;
     exactly_one_row("paying an order", paid)?;
+    // After the products, as when an order is made.
+    if let Some(code) = &order.coupon_code {
+        let updated = sqlx::query!(
+            r#"-- coupon.use
+            UPDATE coupon SET reserved = reserved - 1, used = used + 1
+            WHERE merchant_id = $1 AND code = $2"#,
+            order.merchant_id,
+            code,
+        )
+        .execute(&mut **tx)
+        .await
+        .doing("using a coupon")?;
+        exactly_one("using a coupon", &updated)?;
+    }
     order.state = OrderState::Paid;
     order.paid_by = Some(id.as_str().to_owned());
     Ok(())
