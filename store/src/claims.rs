@@ -45,14 +45,15 @@ pub(crate) async fn claim_new(
                   WHERE order_id = $4 AND (live OR failure_class = 'declined_finally')
               )
             ON CONFLICT (id) DO NOTHING
-            RETURNING id, version
+            RETURNING id, version, first_sent_at
         ), event AS (
             INSERT INTO payment_event
-                (id, payment_id, sequence, kind, from_state, to_state, actor, cause)
-            SELECT $19, id, version, 'claimed', 'Created', $13, 'workflow', $20 FROM written
+                (id, payment_id, sequence, kind, from_state, to_state, actor, cause, at)
+            SELECT $19, id, version, 'claimed', 'Created', $13, 'workflow', $20, first_sent_at
+            FROM written
         ), told AS (
-            INSERT INTO outbox (payment_id, sequence, kind, body)
-            SELECT id, version, 'payment.' || $13, $21 FROM written
+            INSERT INTO outbox (payment_id, sequence, kind, body, created_at)
+            SELECT id, version, 'payment.' || $13, $21, first_sent_at FROM written
         )
         SELECT count(*) AS "written!" FROM written"#,
         id.as_str(),

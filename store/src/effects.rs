@@ -85,15 +85,16 @@ async fn write_step(
                 risk_accepted_by = CASE WHEN $20 THEN risk_accepted_by END,
                 updated_at = clock_timestamp()
             WHERE id = $1 AND version = $2
-            RETURNING id, version
+            RETURNING id, version, updated_at
         ), event AS (
             INSERT INTO payment_event
-                (id, payment_id, sequence, kind, from_state, to_state, actor, cause)
-            SELECT $14::text, id, version, $15::text, $16::text, $3, $17::text, $18::jsonb
+                (id, payment_id, sequence, kind, from_state, to_state, actor, cause, at)
+            SELECT $14::text, id, version, $15::text, $16::text, $3, $17::text, $18::jsonb,
+                   updated_at
             FROM written
         ), told AS (
-            INSERT INTO outbox (payment_id, sequence, kind, body)
-            SELECT id, version, 'payment.' || $3, $19::jsonb
+            INSERT INTO outbox (payment_id, sequence, kind, body, created_at)
+            SELECT id, version, 'payment.' || $3, $19::jsonb, updated_at
             FROM written WHERE $19::jsonb IS NOT NULL
         )
         SELECT count(*) AS "written!" FROM written"#,

@@ -12,25 +12,16 @@ pub(crate) mod resume;
 pub(crate) mod review;
 mod span;
 pub(crate) mod status;
+mod table;
 pub(crate) mod trace;
 
-use comfy_table::{Table, presets};
 use serde_json::Value;
+use table::table;
 
 /// Prints JSON for a program.
 fn print_json(value: &Value) {
     // Cannot fail: a JSON value has string keys only.
     println!("{}", serde_json::to_string_pretty(value).unwrap_or_default());
-}
-
-/// A table for a person.
-fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(head.iter().copied());
-    for row in rows {
-        table.add_row(row);
-    }
-    table
 }
 
 /// A field as a person reads it.
