@@ -322,6 +322,10 @@ fn explain(intent: &PaymentIntent, refusal: RecordRefusal) -> Refusal {
             };
             of(code::ORDER_NOT_PAYABLE, message)
         }
+        RecordRefusal::OrderTimeOver => {
+            let message = "the order's time to pay is over; make a new order";
+            of(code::ORDER_NOT_PAYABLE, message.to_owned())
+        }
         RecordRefusal::AmountDiffers { field } => Refusal {
             field: Some(field.as_str().to_owned()),
             ..of(code::AMOUNT_DIFFERS, "this is not what the order costs".to_owned())

@@ -50,6 +50,8 @@ pub enum RecordRefusal {
     OrderNotPayable {
         state: OrderState,
     },
+    /// The order waits for its payment, and its time to pay is over.
+    OrderTimeOver,
     /// The amount or the currency is not what the order costs.
     AmountDiffers {
         field: IntentField,
@@ -100,6 +102,9 @@ async fn record(
     // The same key for another order, recorded in the meantime under that order's lock.
     if let Some(field) = payment.intent.first_difference(request.intent) {
         return Ok(Claim::Refused(RecordRefusal::IdempotencyConflict { field }));
+    }
+    if payment.now >= order.close_at {
+        return Ok(Claim::Refused(RecordRefusal::OrderTimeOver));
     }
     metrics::recorded(payment.intent.channel);
     claim_first(tx, request, order, payment).await

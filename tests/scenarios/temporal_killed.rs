@@ -7,7 +7,9 @@ use tests::{Setup, World};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_temporal_loses_and_repeats_nothing() {
-    let mut world = World::start(Setup { own_temporal: true, ..Setup::default() }).await;
+    // Time for the delayed charge to arrive before its lookup may say "not found" for good.
+    let setup = Setup { own_temporal: true, call_limit_ms: 5_000, ..Setup::default() };
+    let mut world = World::start(setup).await;
     let order_id = order(&world, "o1").await;
     let fault = json!({ "kind": "delay", "ms": 1_200 });
     world.sandbox.fault("charge", json!({ "payment_method": "pm_kill" }), 1, fault).await;

@@ -31,12 +31,17 @@ async fn a_payer_who_has_left_is_not_charged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_order_whose_time_to_pay_is_over_is_not_charged() {
+async fn an_order_whose_time_to_pay_is_over_is_refused_and_binds_nothing() {
     let world = crate::support::world().await;
     let order = order(&world, "o1").await;
     crate::support::order_closes_in(&world, &order, -1.0).await;
-    let answer = pay(&world, "k1", &intent(&world, &order, "main", "pm_ok")).await;
-    assert_eq!(answer.text("failure"), "not_started", "{}", answer.body);
+    let body = intent(&world, &order, "main", "pm_ok");
+    let refused = pay(&world, "k1", &body).await;
+    assert_eq!(refused.text("code"), "order_not_payable", "{}", refused.body);
     assert_eq!(world.sandbox.truth().await.count("charge"), 0);
+    // The shop gives the payer more time, and the key is free.
+    crate::support::order_closes_in(&world, &order, 600.0).await;
+    let paid = pay(&world, "k1", &body).await;
+    assert_eq!(paid.text("state"), "Persisted", "{}", paid.body);
     world.check().await;
 }

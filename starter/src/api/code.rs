@@ -150,7 +150,7 @@ const TABLE: [(Code, Row); 31] = [
             code::ORDER_NOT_PAYABLE,
             409,
             "The order cannot be paid",
-            "stop: it is paid, finished, or the channel said not to try again",
+            "stop: it is paid, finished or too late, or the channel said not to try again",
         ),
     ),
     (
