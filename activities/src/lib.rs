@@ -60,7 +60,7 @@ impl PaymentActivities {
         ctx: ActivityContext,
         input: ChargeInput,
     ) -> Result<ChargeOutput, ActivityError> {
-        let token = sender::token(&ctx);
+        let token = sender::token(&ctx)?;
         sender::heartbeating(&ctx, charge::charge(&self, &token, &input)).await
     }
 

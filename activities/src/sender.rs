@@ -1,5 +1,7 @@
 //! Who is sending, and the sign of life while it does.
 
+use crate::failure;
+use aws_lc_rs::rand;
 use domain::ClaimToken;
 use std::pin::pin;
 use std::time::Duration;
@@ -9,11 +11,18 @@ use temporalio_sdk::activities::{ActivityContext, ActivityError};
 /// heartbeat.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// The token of this attempt of this activity of this run, which no other sender ever has.
-pub(crate) fn token(ctx: &ActivityContext) -> ClaimToken {
+/// The token of this one execution of this attempt of this activity of this run, which no other
+/// sender ever has. Part of it is drawn: whoever sets an activity back, or restores Temporal, lets
+/// an attempt of the same number run again, and that one must not take the first one's claim for
+/// its own.
+pub(crate) fn token(ctx: &ActivityContext) -> Result<ClaimToken, ActivityError> {
     let info = ctx.info();
     let run = info.workflow_run_id.as_deref().unwrap_or_default();
-    ClaimToken::of(run, format_args!("{}.{}", info.activity_id, info.attempt))
+    let mut drawn = [0; 8];
+    let nothing_drawn = |_| failure::again("no_randomness", "no token could be drawn".to_owned());
+    rand::fill(&mut drawn[2..]).map_err(nothing_drawn)?;
+    let drawn = u64::from_be_bytes(drawn);
+    Ok(ClaimToken::of(run, format_args!("{drawn:012x}.{}.{}", info.activity_id, info.attempt)))
 }
 
 /// Runs the work to its end, with heartbeats. A heartbeat that fails, or a cancellation that it

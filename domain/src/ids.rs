@@ -218,7 +218,7 @@ impl ReviewId {
 }
 
 impl ClaimToken {
-    /// A run and which attempt of which activity in it: unique among all that ever claim.
+    /// A run, and what no other sender in it ever has: unique among all that ever claim.
     #[must_use]
     pub fn of(run_id: &str, sender: impl fmt::Display) -> Self {
         let token = format!("{run_id}#{sender}");

@@ -2,6 +2,7 @@
 
 mod a_repeat_is_not_sent;
 mod account_missing_at_the_next_worker;
+mod activity_set_back_by_an_operator;
 mod answer_in_another_currency;
 mod answer_lost_after_charge;
 mod answer_lost_before_charge;

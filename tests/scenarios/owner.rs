@@ -11,10 +11,10 @@ use temporalio_common::protos::temporal::api::taskqueue::v1::TaskQueue;
 use temporalio_common::protos::temporal::api::update::v1::{Input, Meta, Request, WaitPolicy};
 use temporalio_common::protos::temporal::api::workflowservice::v1::{
     DeleteWorkflowExecutionRequest, DescribeWorkflowExecutionRequest,
-    DescribeWorkflowExecutionResponse, RequestCancelWorkflowExecutionRequest,
+    DescribeWorkflowExecutionResponse, RequestCancelWorkflowExecutionRequest, ResetActivityRequest,
     ResetWorkflowExecutionRequest, SignalWithStartWorkflowExecutionRequest,
     SignalWorkflowExecutionRequest, TerminateWorkflowExecutionRequest,
-    UpdateWorkflowExecutionRequest,
+    UpdateWorkflowExecutionRequest, reset_activity_request,
 };
 use tests::World;
 use tests::wait::until;
@@ -82,6 +82,19 @@ pub async fn reset(world: &World, workflow_id: &str) {
     let mut service = world.client.connection().workflow_service();
     let done = service.reset_workflow_execution(tonic::Request::new(request)).await;
     done.expect("Temporal resets");
+}
+
+/// Sets an activity of the run back to its first attempt, as `temporal activity reset` does.
+pub async fn set_activity_back(world: &World, workflow_id: &str, kind: &str) {
+    let request = ResetActivityRequest {
+        namespace: namespace(),
+        execution: Some(execution(workflow_id)),
+        activity: Some(reset_activity_request::Activity::Type(kind.to_owned())),
+        ..Default::default()
+    };
+    let mut service = world.client.connection().workflow_service();
+    let done = service.reset_activity(tonic::Request::new(request)).await;
+    done.expect("Temporal sets the activity back");
 }
 
 /// Deletes a workflow with its history, and waits until Temporal knows it no more.
