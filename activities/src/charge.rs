@@ -267,7 +267,8 @@ async fn begin_with_the_row(
     }
     if input.recorded_before {
         let rebuilt = store.rebuild(&input.intent, input.start_before).await;
-        return rebuilt.map_err(|error| failure::store(&id, &error));
+        let refusal = rebuilt.map_err(|error| failure::store(&id, &error))?;
+        return refusal.map_or(Ok(()), |no| Err(failure::refused(explain(&input.intent, no))));
     }
     Err(failure::refused(Refusal {
         code: code::CANCELLED.to_owned(),

@@ -79,7 +79,10 @@ async fn read_or_rebuild(
     }
     let wait = std::time::Duration::from_secs(30);
     let rebuilt = store.rebuild(intent, start_before).await;
-    rebuilt.map_err(|error| failure::kept(&id, &error, wait))?;
+    if rebuilt.map_err(|error| failure::kept(&id, &error, wait))?.is_some() {
+        let message = format!("payment {id} is not one of its order");
+        return Err(failure::again("row_refused", message));
+    }
     store.read_payment(&id).await.map_err(|error| failure::store(&id, &error))
 }
 

@@ -111,11 +111,23 @@ async fn record(
 }
 
 fn refused_by_order(intent: &PaymentIntent, order: &LockedOrder) -> Option<RecordRefusal> {
+    match not_for_this_order(intent, order) {
+        Some(RecordRefusal::OrderNotFound) => Some(RecordRefusal::OrderNotFound),
+        _ if order.state != OrderState::AwaitingPayment => {
+            Some(RecordRefusal::OrderNotPayable { state: order.state })
+        }
+        refusal => refusal,
+    }
+}
+
+/// Why no payment with this intent can ever have been recorded for the order, whatever became of
+/// the order since: what it costs and whose it is never change.
+pub(crate) fn not_for_this_order(
+    intent: &PaymentIntent,
+    order: &LockedOrder,
+) -> Option<RecordRefusal> {
     if order.merchant_id != intent.merchant.as_str() {
         return Some(RecordRefusal::OrderNotFound);
-    }
-    if order.state != OrderState::AwaitingPayment {
-        return Some(RecordRefusal::OrderNotPayable { state: order.state });
     }
     if order.currency != intent.money.currency().code() {
         return Some(RecordRefusal::AmountDiffers { field: IntentField::Currency });

@@ -11,7 +11,7 @@ use crate::exchanges::insert_exchange;
 use crate::locks::{LockedOrder, lock_payment, must_lock_order};
 use crate::news::{describe, event_id};
 use crate::order_moves::{self, effect_of_money};
-use crate::payments::insert;
+use crate::payments::{RecordRefusal, insert, not_for_this_order};
 use crate::rows::Payment;
 use domain::{
     Actor, ChannelTransactionId, ClaimToken, ConfirmedMoney, Effect, EventId, Exchange,
@@ -81,7 +81,8 @@ impl Store {
     /// Makes a payment's row again from its intent, where a loss took it: as one about which a
     /// request may have been sent, so that only lookups follow.
     ///
-    /// Twice is safe: a row that is there stays as it is.
+    /// Twice is safe: a row that is there stays as it is. An intent that could never have been
+    /// recorded for its order is refused: nothing was lost, whoever says so.
     ///
     /// # Errors
     /// [`StoreError`]; [`StoreError::Missing`] when the order is lost as well.
@@ -89,13 +90,17 @@ impl Store {
         &self,
         intent: &PaymentIntent,
         start_before: UnixMillis,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Option<RecordRefusal>, StoreError> {
         let mut tx = self.pool.begin().await.doing("beginning to rebuild a payment")?;
-        must_lock_order(&mut tx, intent).await?;
+        let order = must_lock_order(&mut tx, intent).await?;
         if lock_payment(&mut tx, &intent.payment_id()).await?.is_none() {
+            if let Some(refusal) = not_for_this_order(intent, &order) {
+                return Ok(Some(refusal));
+            }
             insert(&mut tx, intent, start_before, &rebuilt(None)).await?;
         }
-        tx.commit().await.doing("committing a rebuilt payment")
+        tx.commit().await.doing("committing a rebuilt payment")?;
+        Ok(None)
     }
 
     async fn try_settle(&self, news: &Confirmation<'_>) -> Result<Settlement, StoreError> {

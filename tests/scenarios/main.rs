@@ -39,6 +39,7 @@ mod order_busy_then_free;
 mod owner;
 mod owner_does_not_read_its_row;
 mod owner_is_gone;
+mod owner_woken_for_what_was_never_recorded;
 mod paths;
 mod payer_who_must_act;
 mod payment_cancelled;
