@@ -242,7 +242,9 @@ fn permit_facts(request: &ClaimRequest<'_>, payment: &Payment) -> PermitFacts {
     PermitFacts {
         capabilities: *request.capabilities,
         permits_used: payment.permits_used,
-        first_sent_at: payment.first_sent_at,
+        // Of a row that was made again nobody knows when its request was first sent: the channel's
+        // window may have passed.
+        first_sent_at: payment.first_sent_at.filter(|_| payment.rebuilt_at.is_none()),
         send_before: payment.send_before,
         not_found_at: payment.not_found_at,
         risk_accepted: payment.risk_accepted_by.is_some(),

@@ -51,6 +51,7 @@ mod person_decides_while_the_truth_arrives;
 mod request_arrives_after_its_sender_gave_up;
 mod requests_that_nobody_wrote;
 mod reviews_opened_while_reading;
+mod rows_lost_and_the_window_passed;
 mod rows_lost_while_asking;
 mod run_ended_from_outside_while_charging;
 mod same_key_for_two_decisions;

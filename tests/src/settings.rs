@@ -26,6 +26,8 @@ pub struct Setup {
     pub awaiting_payer_ms: &'static str,
     pub call_limit_ms: u64,
     pub grace_ms: u64,
+    /// How long `resend-only` gives its first answer again.
+    pub resend_window_s: u64,
     /// Above which amounts two people must decide the same.
     pub four_eyes_above: &'static str,
     /// The world has its own PostgreSQL, which it may stop.
@@ -48,6 +50,7 @@ impl Default for Setup {
             awaiting_payer_ms: "300,600,1000",
             call_limit_ms: 1_500,
             grace_ms: 700,
+            resend_window_s: 86_400,
             four_eyes_above: "CNY:100000",
             own_postgres: false,
             own_temporal: false,
@@ -84,11 +87,13 @@ impl Setup {
             account["close"] = json!(false);
             account
         };
+        let mut resend_only = account("resend-only", true, false, false);
+        resend_only["idempotency_window_s"] = json!(self.resend_window_s);
         json!([
             account("main", true, true, true),
             account("lookup-only", false, true, true),
             account("careless", false, true, false),
-            account("resend-only", true, false, false),
+            resend_only,
             account("blind", false, false, false),
             without_close(account("unclosable", false, true, true)),
             without_close(account("mute", false, false, false)),
