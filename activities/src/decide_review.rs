@@ -3,7 +3,7 @@
 use crate::charge::{millis, wall_clock};
 use crate::{PaymentActivities, failure, lookup};
 use domain::audit::StampedDecision;
-use domain::channel::CloseAnswer;
+use domain::channel::{CloseAnswer, LookupAnswer};
 use domain::{Actor, ChoiceKind, ConfirmedMoney, Exchange, Operation, PaymentEvent, Proof, WhyNot};
 use std::time::Instant;
 use store::decisions::{Decided, Decision, Reach};
@@ -41,7 +41,7 @@ pub(crate) async fn decide_review(
     let reach = if closes { Reach::Propose } else { Reach::Decide };
     let mut decided = decide(activities, &decision, reach).await?;
     if matches!(decided, Decided::MayTakeEffect) {
-        if let Some(refusal) = close_first(activities, input).await? {
+        if let Some(refusal) = ask_first(activities, input).await? {
             return Ok(refusal);
         }
         decided = decide(activities, &decision, Reach::Decide).await?;
@@ -99,8 +99,9 @@ fn forbidden(why: WhyNot) -> DecideOutput {
 }
 
 /// Before a person may say "not paid", the channel makes it so: the reference is closed there, and
-/// money that moved after all is taken as what it is.
-async fn close_first(
+/// money that moved after all is taken as what it is. A channel that cannot close says what it
+/// knows, if it can be asked.
+async fn ask_first(
     activities: &PaymentActivities,
     input: &DecideInput,
 ) -> Result<Option<DecideOutput>, ActivityError> {
@@ -108,38 +109,76 @@ async fn close_first(
     let Some(channel) = activities.channels.get(intent.channel, &intent.account) else {
         return Ok(Some(refused(code::UNKNOWN_ACCOUNT, "the payment's account is not set up")));
     };
-    if !channel.capabilities().close {
-        return Ok(None);
-    }
     let (started_at, started) = (wall_clock(), Instant::now());
-    let answer = channel.close(&intent.reference(1)).await;
-    let mut exchange = Exchange {
-        operation: Operation::Close,
+    let capabilities = channel.capabilities();
+    let reference = intent.reference(1);
+    let (operation, said) = if capabilities.close {
+        (Operation::Close, closed(channel.close(&reference).await))
+    } else if capabilities.lookup.is_some() {
+        (Operation::Lookup, looked_up(channel.lookup(&reference).await))
+    } else {
+        return Ok(None);
+    };
+    let outcome = match &said {
+        Said::Paid(_) => "succeeded",
+        Said::Nothing(word) | Said::NoAnswer(word) => word,
+    };
+    let exchange = Exchange {
+        operation,
         started_at,
         duration_ms: millis(started.elapsed()),
-        outcome: "closed".to_owned(),
+        outcome: outcome.to_owned(),
         transaction: None,
     };
-    match answer {
-        CloseAnswer::Succeeded { transaction, amount } => {
-            "succeeded".clone_into(&mut exchange.outcome);
-            let event =
-                PaymentEvent::MoneyConfirmed { money: ConfirmedMoney { transaction, amount } };
+    match said {
+        Said::Paid(money) => {
+            let event = PaymentEvent::MoneyConfirmed { money };
             settle(activities, input, event, &exchange).await?;
             // The decision now meets a review that the truth has overtaken.
             Ok(None)
         }
-        CloseAnswer::Closed => {
+        Said::Nothing(_) => {
             record(activities, input, &exchange).await?;
             Ok(None)
         }
-        CloseAnswer::Unknown { why } => {
-            lookup::unknown_word(why).clone_into(&mut exchange.outcome);
+        Said::NoAnswer(_) => {
             record(activities, input, &exchange).await?;
-            let why = "the channel did not confirm that the reference is closed; \
+            let why = "the channel did not confirm that nobody paid; \
                        decide again later, under a new key";
             Ok(Some(refused(code::CHANNEL_UNAVAILABLE, why)))
         }
+    }
+}
+
+/// What the channel said before a person says "not paid", with its word for the record.
+enum Said {
+    Paid(ConfirmedMoney),
+    /// Nothing that stands against the decision.
+    Nothing(&'static str),
+    NoAnswer(&'static str),
+}
+
+fn closed(answer: CloseAnswer) -> Said {
+    match answer {
+        CloseAnswer::Succeeded { transaction, amount } => {
+            Said::Paid(ConfirmedMoney { transaction, amount })
+        }
+        CloseAnswer::Closed => Said::Nothing("closed"),
+        CloseAnswer::Unknown { why } => Said::NoAnswer(lookup::unknown_word(why)),
+    }
+}
+
+/// Also "open": where nobody can close, it is for the person to say that nobody will pay.
+fn looked_up(answer: LookupAnswer) -> Said {
+    match answer {
+        LookupAnswer::Succeeded { transaction, amount } => {
+            Said::Paid(ConfirmedMoney { transaction, amount })
+        }
+        LookupAnswer::Failed { .. } => Said::Nothing("declined"),
+        LookupAnswer::Closed => Said::Nothing("closed"),
+        LookupAnswer::Open { .. } => Said::Nothing("open"),
+        LookupAnswer::NotFound => Said::Nothing("not_found"),
+        LookupAnswer::Unknown { why } => Said::NoAnswer(lookup::unknown_word(why)),
     }
 }
 
@@ -153,7 +192,7 @@ async fn settle(
         intent: &input.intent,
         start_before: wall_clock(),
         event,
-        actor: &Actor::Close,
+        actor: if exchange.operation == Operation::Close { &Actor::Close } else { &Actor::Lookup },
         token: None,
         exchanges: std::slice::from_ref(exchange),
     };

@@ -48,6 +48,7 @@ mod person_accepts_the_risk;
 mod person_confirms_then_late_truth;
 mod person_decides_their_own_payment;
 mod person_decides_while_the_truth_arrives;
+mod person_denies_what_a_lookup_knows;
 mod request_arrives_after_its_sender_gave_up;
 mod requests_that_nobody_wrote;
 mod reviews_opened_while_reading;
