@@ -97,10 +97,7 @@ impl PaymentWorkflow {
     pub async fn run(ctx: &mut WorkflowContext<Self>) -> WorkflowResult<PaymentResult> {
         let result = own_payment(ctx).await;
         // Also when the intent was refused: whoever decides in this run gets their answer.
-        let own = WaitConditionOptions::builder()
-            .cancellation_token(WorkflowCancellationToken::new())
-            .build();
-        ctx.wait_condition_with_options(|_| ctx.all_handlers_finished(), own).await?;
+        handlers_finished(ctx).await?;
         result
     }
 
@@ -183,13 +180,23 @@ async fn own_payment(ctx: &mut WorkflowContext<PaymentWorkflow>) -> WorkflowResu
                 lookup(ctx, &intent, rung, false).await?;
             }
             Action::Fulfil => fulfil(ctx, &intent).await?,
-            Action::Done => break,
+            Action::Done if ctx.all_handlers_finished() => break,
+            // Whoever decides now may change the row, and with it what is left to do.
+            Action::Done => handlers_finished(ctx).await?,
         }
     }
     let view = ctx.state(|s| s.view.clone()).ok_or_else(no_view)?;
     publish_end(ctx, &intent, &view);
     tell(ctx, words::outcome(&view), None);
     Ok(PaymentResult { intent: intent.to_json(), payment: view })
+}
+
+async fn handlers_finished(ctx: &WorkflowContext<PaymentWorkflow>) -> WorkflowResult<()> {
+    let own = WaitConditionOptions::builder()
+        .cancellation_token(WorkflowCancellationToken::new())
+        .build();
+    ctx.wait_condition_with_options(|_| ctx.all_handlers_finished(), own).await?;
+    Ok(())
 }
 
 /// Record, claim, send, settle. Refusals of the intent end the run: nothing was recorded.
