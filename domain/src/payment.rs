@@ -207,7 +207,7 @@ impl PaymentState {
                 S::Created | S::Processing { .. } | S::AwaitingPayer { .. } | S::Unknown,
                 E::ClosedAtChannel,
             ) => moved(S::Closed),
-            // An open payment: only where the channel says "open" after its end and cannot close.
+            // An open payment: only where nothing that the channel says after its end closes it.
             (S::Unknown | S::AwaitingPayer { .. }, E::LadderEnded) => {
                 moved(S::ManualReview { reason: ReviewReason::OutcomeUnknown })
             }

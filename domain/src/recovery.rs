@@ -155,6 +155,17 @@ impl PaymentView {
         let until_late = facts.now.until(late_at);
         let rung = awaiting_rung(facts);
         let soon = if until_late.is_zero() { rung } else { rung.min(until_late) };
+        // As long after the end as a lost answer is looked up, nothing was learned: not what the
+        // channel knows, and at last not whether it is closed. A person is asked.
+        let ladder: Duration =
+            facts.policy.ladder_ms.iter().copied().map(Duration::from_millis).sum();
+        if facts.rungs_done > 0 && facts.now >= late_at.after(ladder) {
+            return if capabilities.close && facts.closes_tried == 0 {
+                Action::Close { wait: Duration::ZERO }
+            } else {
+                self.ladder_ended()
+            };
+        }
         if facts.may_close() {
             return facts.close(Duration::ZERO, rung);
         }

@@ -217,6 +217,30 @@ fn an_open_payment_is_looked_up_until_its_end_and_then_closed() {
     assert_eq!(shown.next_action(&asked), Action::Close { wait: ms(0) });
 }
 
+/// What the payer could do is over, and no lookup says what they did.
+#[test]
+fn an_open_payment_of_which_nothing_is_learned_after_its_end_goes_to_a_person() {
+    let action = crate::state_page::states().into_iter().find(|(name, _)| *name == "AwaitingPayer");
+    let PaymentState::AwaitingPayer { action, .. } = action.expect("an example").1 else {
+        panic!("an open payment")
+    };
+    let shown = view(PaymentState::AwaitingPayer { action, pay_before: UnixMillis(20_000) });
+    let ended = Action::Settle { event: PaymentEvent::LadderEnded, token: None };
+    // The end is at 23 s; then as long as a lost answer is looked up: 2143 s.
+    for (close, after) in [(true, Action::Close { wait: Duration::ZERO }), (false, ended.clone())] {
+        let mut asks = policy(true, true, true);
+        asks.capabilities.close = close;
+        let at = |now, done| Facts { now: UnixMillis(now), ..facts(&asks, done) };
+        let looks = |facts: Facts<'_>| matches!(shown.next_action(&facts), Action::Lookup { .. });
+        assert!(looks(at(2_166_999, 9)));
+        assert_eq!(shown.next_action(&at(2_167_000, 9)), after);
+        let tried = Facts { closes_tried: 1, ..at(2_167_000, 10) };
+        assert_eq!(shown.next_action(&tried), ended);
+        // A run that has not looked yet looks first.
+        assert!(looks(at(2_167_000, 0)));
+    }
+}
+
 #[test]
 fn goods_do_not_leave_while_a_review_holds_them() {
     let policy = policy(true, true, true);
