@@ -26,6 +26,11 @@ pub(crate) fn event_id(payment: &Payment, event: &PaymentEvent) -> EventId {
         PaymentEvent::LadderEnded | PaymentEvent::Decided { .. } => {
             local_event(payment, describe(event).0)
         }
+        // Of a payment that was shown before it ended, this is other news.
+        PaymentEvent::PayerAction { .. } if payment.state.is_final() => {
+            let token = payment.claim_token.as_ref().map_or("", ClaimToken::as_str);
+            EventId::of(&[payment.id.as_str(), "payer_action_after_end", token])
+        }
         event => {
             let token = payment.claim_token.as_ref().map_or("", ClaimToken::as_str);
             EventId::of(&[payment.id.as_str(), describe(event).0, token])

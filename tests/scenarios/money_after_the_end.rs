@@ -4,6 +4,7 @@
 use crate::support::{
     id_of, intent, open_reviews, order, order_in, pay, payment_in, reference_of, run_ended,
 };
+use serde_json::json;
 use tests::{Setup, World};
 
 /// No answer of this channel is lost, however slow the machine is.
@@ -71,6 +72,22 @@ async fn money_for_a_closed_order_is_kept_and_asked_about() {
     assert_eq!(late.body["effect"], "Late", "{}", late.body);
     assert_eq!(open_reviews(&world, &id_of(&world, "k1")).await, ["late_money"]);
     assert_eq!(world.sandbox.truth().await.fulfilments().len(), 0);
+    world.check().await;
+}
+
+/// The channel says "closed", later "open", and cannot close: somebody may still pay.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_payer_who_was_shown_how_and_may_pay_after_the_end_is_a_question() {
+    let world = patient_world().await;
+    let order = order(&world, "o1").await;
+    let closed = json!({ "kind": "unmapped_status", "status": "closed" });
+    let reference = json!({ "reference": reference_of(&world, "k1") });
+    world.sandbox.fault("lookup", reference, 1, closed).await;
+    pay(&world, "k1", &intent(&world, &order, "unclosable", "pm_action")).await;
+    payment_in(&world, &id_of(&world, "k1"), &["Closed"]).await;
+    wake(&world, &order, "k1", "unclosable", "pm_action").await;
+    payment_in(&world, &id_of(&world, "k1"), &["Closed"]).await;
+    assert_eq!(open_reviews(&world, &id_of(&world, "k1")).await, ["payer_action_after_end"]);
     world.check().await;
 }
 
