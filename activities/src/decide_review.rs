@@ -4,7 +4,10 @@ use crate::charge::{millis, wall_clock};
 use crate::{PaymentActivities, failure, lookup};
 use domain::audit::StampedDecision;
 use domain::channel::{CloseAnswer, LookupAnswer};
-use domain::{Actor, ChoiceKind, ConfirmedMoney, Exchange, Operation, PaymentEvent, Proof, WhyNot};
+use domain::{
+    Actor, ChoiceKind, ConfirmedMoney, Exchange, Operation, PaymentEvent, PaymentIntent, Proof,
+    WhyNot,
+};
 use std::time::Instant;
 use store::decisions::{Decided, Decision, Reach};
 use store::exchanges::NotFound;
@@ -105,7 +108,13 @@ async fn ask_first(
     activities: &PaymentActivities,
     input: &DecideInput,
 ) -> Result<Option<DecideOutput>, ActivityError> {
-    let intent = &input.intent;
+    // The recorded payment's: a run that anybody started may name another account.
+    let id = input.intent.payment_id();
+    let row = activities.store.read_payment(&id).await;
+    let Some(row) = row.map_err(|error| failure::store(&id, &error))? else {
+        return Ok(Some(refused(code::REVIEW_NOT_FOUND, "there is no such review")));
+    };
+    let intent = &row.intent;
     let Some(channel) = activities.channels.get(intent.channel, &intent.account) else {
         return Ok(Some(refused(code::UNKNOWN_ACCOUNT, "the payment's account is not set up")));
     };
@@ -133,16 +142,16 @@ async fn ask_first(
     match said {
         Said::Paid(money) => {
             let event = PaymentEvent::MoneyConfirmed { money };
-            settle(activities, input, event, &exchange).await?;
+            settle(activities, intent, event, &exchange).await?;
             // The decision now meets a review that the truth has overtaken.
             Ok(None)
         }
         Said::Nothing(_) => {
-            record(activities, input, &exchange).await?;
+            record(activities, intent, &exchange).await?;
             Ok(None)
         }
         Said::NoAnswer(_) => {
-            record(activities, input, &exchange).await?;
+            record(activities, intent, &exchange).await?;
             let why = "the channel did not confirm that nobody paid; \
                        decide again later, under a new key";
             Ok(Some(refused(code::CHANNEL_UNAVAILABLE, why)))
@@ -184,12 +193,12 @@ fn looked_up(answer: LookupAnswer) -> Said {
 
 async fn settle(
     activities: &PaymentActivities,
-    input: &DecideInput,
+    intent: &PaymentIntent,
     event: PaymentEvent,
     exchange: &Exchange,
 ) -> Result<(), ActivityError> {
     let confirmation = Confirmation {
-        intent: &input.intent,
+        intent,
         start_before: wall_clock(),
         event,
         actor: if exchange.operation == Operation::Close { &Actor::Close } else { &Actor::Lookup },
@@ -197,18 +206,17 @@ async fn settle(
         exchanges: std::slice::from_ref(exchange),
     };
     let settled = activities.store.settle(&confirmation).await;
-    settled.map_err(|error| failure::store(&input.intent.payment_id(), &error))?;
+    settled.map_err(|error| failure::store(&intent.payment_id(), &error))?;
     Ok(())
 }
 
 async fn record(
     activities: &PaymentActivities,
-    input: &DecideInput,
+    intent: &PaymentIntent,
     exchange: &Exchange,
 ) -> Result<(), ActivityError> {
-    let recorded =
-        activities.store.record_exchange(&input.intent, None, exchange, NotFound::No).await;
-    recorded.map_err(|error| failure::store(&input.intent.payment_id(), &error))?;
+    let recorded = activities.store.record_exchange(intent, None, exchange, NotFound::No).await;
+    recorded.map_err(|error| failure::store(&intent.payment_id(), &error))?;
     Ok(())
 }
 

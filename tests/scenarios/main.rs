@@ -17,6 +17,7 @@ mod client_of_another_language;
 mod commit_answer_lost;
 mod dashboard_that_shows_nothing;
 mod database_down_after_charge;
+mod decision_about_another_account;
 mod decision_made_as_its_run_ends;
 mod decision_typed_into_the_web_ui;
 mod declined_and_still_payable;
