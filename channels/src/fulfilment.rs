@@ -1,5 +1,6 @@
 //! The call to a merchant's fulfilment address. It may be repeated: the payment's id is its
-//! idempotency key, and the merchant answers a repeat like the first.
+//! idempotency key, and the merchant answers a repeat like the first: 2xx with
+//! `{"fulfilment": "its own number"}`.
 
 use crate::error::SettingsError;
 use crate::http::{self, NoAnswer};
@@ -65,11 +66,18 @@ impl Fulfilment {
             .header("Idempotency-Key", payment.as_str())
             .json(&body);
         match http::send(request, deadline).await {
-            Ok(answer) if answer.status.is_success() => Ok(()),
+            Ok(answer) if answer.status.is_success() && is_done(&answer.body) => Ok(()),
             Ok(answer) => Err(not_fulfilled(answer.status.as_u16(), &answer.body)),
             Err(NoAnswer::NotSent(_) | NoAnswer::Unknown(_)) => Err(NotFulfilled::NoAnswer),
         }
     }
+}
+
+/// Only the merchant's own number for the handing over is a yes: a page that comes with 200 may be
+/// a proxy's, and the goods would be taken for gone.
+fn is_done(body: &[u8]) -> bool {
+    let said = serde_json::from_slice::<Value>(body).unwrap_or_default();
+    said["fulfilment"].as_str().is_some_and(|number| !number.is_empty())
 }
 
 fn not_fulfilled(status: u16, body: &[u8]) -> NotFulfilled {
@@ -89,6 +97,15 @@ pub(crate) fn parse_url(what: &'static str, url: &str) -> Result<Url, SettingsEr
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_the_merchants_own_number_is_a_yes() {
+        assert!(is_done(br#"{"fulfilment":"ful_1","replayed":true}"#));
+        for body in ["", "<html>ok</html>", "{}", "[]", r#"{"fulfilment":""}"#, r#"{"error":"x"}"#]
+        {
+            assert!(!is_done(body.as_bytes()), "{body}");
+        }
+    }
 
     #[test]
     fn only_the_merchants_documented_no_is_a_refusal() {

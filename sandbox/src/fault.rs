@@ -221,9 +221,7 @@ impl Fault {
             Self::StaysPayable {} if operation != Operation::Charge => {
                 Some("stays_payable is for charge")
             }
-            Self::Unsigned {} | Self::UnmappedStatus { .. } | Self::MaintenancePage {}
-                if !at_the_channel =>
-            {
+            Self::Unsigned {} | Self::UnmappedStatus { .. } if !at_the_channel => {
                 Some("this fault is not for fulfil")
             }
             _ => None,

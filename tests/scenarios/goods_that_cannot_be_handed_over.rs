@@ -29,6 +29,19 @@ async fn the_paid_fact_stays_and_a_person_is_asked() {
     world.check().await;
 }
 
+/// Somebody between us and the merchant answers 200, and the merchant has heard nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_comes_with_200_hands_nothing_over() {
+    let world = world().await;
+    let order = order(&world, "o1").await;
+    world.sandbox.fault("fulfil", json!({}), 2, json!({ "kind": "maintenance_page" })).await;
+    pay(&world, "k1", &intent(&world, &order, "main", "pm_ok")).await;
+    order_in(&world, &order, "Fulfilled").await;
+    let truth = world.sandbox.truth().await;
+    assert_eq!((truth.count("fulfil"), truth.fulfilments().len()), (3, 1));
+    world.check().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn anything_less_than_no_is_asked_again() {
     let world = world().await;

@@ -150,7 +150,7 @@ fn kinds() -> Vec<(Value, &'static [&'static str])> {
         (json!({ "kind": "stays_payable" }), &["charge"]),
         (json!({ "kind": "unsigned" }), channel),
         (json!({ "kind": "unmapped_status", "status": "x" }), channel),
-        (json!({ "kind": "maintenance_page" }), channel),
+        (json!({ "kind": "maintenance_page" }), &OPERATIONS),
     ]
 }
 
