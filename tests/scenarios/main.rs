@@ -54,6 +54,7 @@ mod person_denies_what_a_lookup_knows;
 mod request_arrives_after_its_sender_gave_up;
 mod requests_that_nobody_wrote;
 mod reviews_opened_while_reading;
+mod rows_gone_back_under_a_run;
 mod rows_lost_and_the_window_passed;
 mod rows_lost_while_asking;
 mod run_ended_from_outside_while_charging;

@@ -22,8 +22,8 @@ mod words;
 use crate::contract::PaymentActivities;
 use crate::raw;
 use domain::{
-    Action, Actor, ClaimToken, Facts, PaymentEvent, PaymentIntent, PaymentState, PaymentView,
-    Policy, Proven, UnixMillis,
+    Action, Actor, ClaimToken, ConfirmedMoney, Facts, PaymentEvent, PaymentIntent, PaymentState,
+    PaymentView, Policy, Proven, UnixMillis,
 };
 use messages::{
     ChargeInput, DecideInput, DecideOutput, DecideReview, FulfilInput, LookupInput, News,
@@ -61,6 +61,10 @@ pub struct PaymentWorkflow {
     closes_tried: u32,
     /// The run was cancelled: the payment is to be closed at the channel.
     close_asked: bool,
+    /// How often a row was taken: whether one came since a question was asked.
+    rows_taken: u32,
+    /// Money that the row had and has no more: PostgreSQL came back older.
+    forgotten: Option<ConfirmedMoney>,
     /// The row as the search attributes tell it; they are silent on the happy path.
     published: Option<PaymentView>,
     /// Somebody wrote to the row, or asks to look again now.
@@ -85,6 +89,8 @@ impl PaymentWorkflow {
             rungs_done: 0,
             closes_tried: 0,
             close_asked: false,
+            rows_taken: 0,
+            forgotten: None,
             published: None,
             woken: false,
             waiting: Waiting { details: words::BEGINNING.to_owned(), until_ms: None },
@@ -116,10 +122,11 @@ impl PaymentWorkflow {
         let decision: DecideReview = raw::parse(&input)?;
         let intent = ctx.state(|s| s.intent.clone()).map_err(|refusal| refusal.message)?;
         let input = DecideInput { intent, decision };
+        let asked = ctx.state(|s| s.rows_taken);
         let output =
             ctx.execute_activity(PaymentActivities::decide_review, input, options::ask()).await?;
         if let Some(view) = output.view() {
-            adopt(ctx, view);
+            adopt(ctx, view, asked);
             ctx.state_mut(|s| s.woken = true);
         }
         Ok(output)
@@ -157,6 +164,10 @@ async fn own_payment(ctx: &mut WorkflowContext<PaymentWorkflow>) -> WorkflowResu
     let intent = ctx.state(|s| s.intent.clone()).map_err(refused)?;
     charge(ctx, &intent).await?;
     loop {
+        // What moved is a fact, whatever became of its row.
+        if let Some(money) = ctx.state_mut(|s| s.forgotten.take()) {
+            settle(ctx, &intent, PaymentEvent::MoneyConfirmed { money }, None).await?;
+        }
         match next_action(ctx, &intent) {
             Action::Charge { wait } => {
                 match pause(ctx, wait).await {
@@ -216,11 +227,12 @@ async fn charge(
         cancelled: first && cancelled,
         recorded_before: first && woken,
     };
+    let asked = ctx.state(|s| s.rows_taken);
     let output = ctx
         .execute_activity(PaymentActivities::charge, input, options::charge())
         .await
         .map_err(activity_refused)?;
-    adopt(ctx, &output.row.view(intent, start_before));
+    adopt(ctx, &output.row.view(intent, start_before), asked);
     ctx.state_mut(|s| {
         s.rungs_done += 1;
         s.proven = None;
@@ -247,6 +259,7 @@ async fn lookup(
     close: bool,
 ) -> WorkflowResult<()> {
     let start_before = ctx.state(|s| s.start_before);
+    let asked = ctx.state(|s| s.rows_taken);
     let input = LookupInput { intent: intent.clone(), start_before, close };
     let output = ctx.execute_activity(PaymentActivities::lookup, input, options::ask()).await?;
     ctx.state_mut(|s| {
@@ -255,7 +268,7 @@ async fn lookup(
         s.proven = output.proven;
         s.open = output.open;
     });
-    adopt(ctx, &output.view);
+    adopt(ctx, &output.view, asked);
     Ok(())
 }
 
@@ -280,8 +293,9 @@ async fn persist(
         tell(ctx, words::PAID_NOT_YET_WRITTEN, None);
     }
     let input = PersistInput { intent: intent.clone(), start_before, news };
+    let asked = ctx.state(|s| s.rows_taken);
     let output = ctx.execute_activity(PaymentActivities::persist, input, options::row()).await?;
-    adopt(ctx, &output.view);
+    adopt(ctx, &output.view, asked);
     Ok(())
 }
 
@@ -291,7 +305,7 @@ async fn fulfil(
     ctx: &mut WorkflowContext<PaymentWorkflow>,
     intent: &PaymentIntent,
 ) -> WorkflowResult<()> {
-    let known = ctx.state(|s| s.view.clone());
+    let (known, asked) = ctx.state(|s| (s.view.clone(), s.rows_taken));
     let input = FulfilInput { intent: intent.clone(), known: known.clone() };
     let inline = ctx
         .execute_local_activity(PaymentActivities::fulfil, input, options::fulfil_inline())
@@ -304,18 +318,24 @@ async fn fulfil(
         ctx.execute_activity(PaymentActivities::fulfil, input, options::fulfil()).await?
     };
     if let Some(view) = output.view(known) {
-        adopt(ctx, &view);
+        adopt(ctx, &view, asked);
     }
     Ok(())
 }
 
-/// Takes the row as it now is. An answer that was on its way while a newer one came is dropped.
-fn adopt(ctx: &WorkflowContext<PaymentWorkflow>, view: &PaymentView) {
+/// Takes the row as it now is. An answer that was on its way while a newer one came is dropped; if
+/// none came since it was asked for, the row itself went back, and is right all the same.
+fn adopt(ctx: &WorkflowContext<PaymentWorkflow>, view: &PaymentView, asked: u32) {
     ctx.state_mut(|s| {
         let known = s.view.as_ref();
-        if known.is_some_and(|known| view.is_older_than(known)) {
-            return;
+        if let Some(known) = known.filter(|known| view.is_older_than(known)) {
+            if s.rows_taken != asked {
+                return;
+            }
+            let lost = known.state.money().filter(|_| view.state.money().is_none());
+            s.forgotten = lost.cloned();
         }
+        s.rows_taken += 1;
         if known.is_none_or(|known| known.state.name() != view.state.name()) {
             s.rungs_done = 0;
             s.closes_tried = 0;
