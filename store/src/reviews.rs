@@ -181,6 +181,10 @@ async fn proposal_records(
         r#"-- decision.proposals
         SELECT DISTINCT ON (operator) id AS decision, operator, choice, reason, at
         FROM decision WHERE review_id = $1 AND did = 'Proposed'
+          AND NOT EXISTS (
+              SELECT FROM operator
+              WHERE name = decision.operator AND disabled_at IS NOT NULL
+          )
         ORDER BY operator, sequence DESC"#,
         review,
     )

@@ -74,3 +74,20 @@ async fn not_paid_closes_at_the_channel_only_once_two_have_said_it() {
     assert_eq!(world.sandbox.truth().await.count("close"), 1);
     world.check().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_proposal_of_somebody_who_may_decide_no_more_is_none_of_two() {
+    let (world, order, payment) = above_the_limit("timeout_after_commit").await;
+    let review = payment.text("review");
+    let wrong = confirm_paid(&json!("sbx_never_was"));
+    let proposed = decide_as(ALICE, &world, review, "a1", wrong.clone()).await;
+    assert_eq!(proposed.status, 202, "{}", proposed.body);
+    let owner = world.database_url(store::migrate::OWNER_ROLE);
+    let owner = store::Store::connect_lazy(&owner, 1).expect("an address");
+    let alice = domain::OperatorName::parse("alice").expect("valid");
+    assert!(owner.disable_operator(&alice).await.expect("disables"));
+    let second = decide_as(BOB, &world, review, "b1", wrong).await;
+    assert_eq!((second.status, second.text("outcome")), (202, "proposed"), "{}", second.body);
+    payment_in(&world, payment.text("id"), &["ManualReview"]).await;
+    order_in(&world, &order, "AwaitingPayment").await;
+}
