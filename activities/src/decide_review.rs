@@ -56,6 +56,11 @@ pub(crate) async fn decide_review(
             DecideOutput::Overtaken { view, review_state, review_version, changed }
         }
         Decided::Refused(why) => forbidden(why),
+        Decided::NotTheOwner => {
+            let why = "this run was started with another intent than the recorded one; \
+                       wake the payment, and decide in its own run";
+            refused(code::NOT_THE_OWNER, why)
+        }
         Decided::IdTaken => {
             refused(code::IDEMPOTENCY_CONFLICT, "the key was used for another decision")
         }

@@ -1,6 +1,6 @@
 //! Hand the goods over: claim the order, ask the merchant, write it down.
 
-use crate::{PaymentActivities, failure};
+use crate::{PaymentActivities, failure, lookup};
 use channels::fulfilment::NotFulfilled;
 use std::time::{Duration, Instant};
 use store::fulfilment::FulfilClaim;
@@ -10,6 +10,8 @@ use workflows::payment::messages::{FulfilInput, FulfilOutput};
 /// The merchant's time when the attempt runs inside a workflow task.
 const INLINE_LIMIT: Duration = Duration::from_millis(1_500);
 const LIMIT: Duration = Duration::from_secs(20);
+/// Wait after a failure of the store that is no outage. The run has money: it must not end by it.
+const MENDED_AFTER: Duration = Duration::from_secs(10);
 
 /// Fulfils the order whose money this payment is.
 ///
@@ -20,25 +22,28 @@ pub(crate) async fn fulfil(
     ctx: &ActivityContext,
     input: &FulfilInput,
 ) -> Result<FulfilOutput, ActivityError> {
-    let id = input.intent.payment_id();
+    let (intent, id) = (&input.intent, input.intent.payment_id());
     let limit = if ctx.info().is_local { INLINE_LIMIT } else { LIMIT };
     let deadline = Instant::now() + limit;
-    let claim = activities.store.claim_fulfilment(&input.intent).await;
-    match claim.map_err(|error| failure::store(&id, &error))? {
+    let kept = |error| failure::kept(&id, &error, MENDED_AFTER);
+    match activities.store.claim_fulfilment(intent).await.map_err(kept)? {
         FulfilClaim::Found(view) => {
             return Ok(FulfilOutput::of(view, input.known.as_ref()));
         }
+        // The run has the money in its history, and writes it down again.
+        FulfilClaim::RowLost => {
+            let view = lookup::remade(activities, intent, input.start_before).await?;
+            return Ok(FulfilOutput::Row { view });
+        }
         FulfilClaim::Granted => {}
     }
-    let view = match activities.fulfilment.fulfil(&input.intent, deadline).await {
-        Ok(()) => activities.store.record_fulfilled(&input.intent).await,
-        Err(NotFulfilled::Refused { code }) => {
-            activities.store.record_refused(&input.intent, code).await
-        }
+    let view = match activities.fulfilment.fulfil(intent, deadline).await {
+        Ok(()) => activities.store.record_fulfilled(intent).await,
+        Err(NotFulfilled::Refused { code }) => activities.store.record_refused(intent, code).await,
         Err(error @ (NotFulfilled::NoAnswer | NotFulfilled::Status(_))) => {
             return Err(failure::again("not_fulfilled", error.to_string()));
         }
     };
-    let view = view.map_err(|error| failure::store(&id, &error))?;
+    let view = view.map_err(kept)?;
     Ok(FulfilOutput::of(view, input.known.as_ref()))
 }

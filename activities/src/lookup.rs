@@ -37,10 +37,7 @@ pub(crate) async fn ask(
     start_before: UnixMillis,
     ask: Ask,
 ) -> Result<LookupOutput, ActivityError> {
-    let id = intent.payment_id();
-    let Some(record) = read_or_rebuild(activities, intent, start_before).await? else {
-        return Err(failure::again("row_missing", format!("payment {id} has no row")));
-    };
+    let record = read_or_rebuild(activities, intent, start_before).await?;
     let Some(channel) = activities.channels.get(intent.channel, &intent.account) else {
         let message = format!("account {} is not set up", intent.account);
         return Err(failure::again("account_missing", message));
@@ -71,10 +68,10 @@ async fn read_or_rebuild(
     activities: &PaymentActivities,
     intent: &PaymentIntent,
     start_before: UnixMillis,
-) -> Result<Option<PaymentRecord>, ActivityError> {
+) -> Result<PaymentRecord, ActivityError> {
     let (id, store) = (intent.payment_id(), &activities.store);
     let record = store.read_payment(&id).await.map_err(|error| failure::store(&id, &error))?;
-    if record.is_some() {
+    if let Some(record) = record {
         return Ok(record);
     }
     let wait = std::time::Duration::from_secs(30);
@@ -83,7 +80,17 @@ async fn read_or_rebuild(
         let message = format!("payment {id} is not one of its order");
         return Err(failure::again("row_refused", message));
     }
-    store.read_payment(&id).await.map_err(|error| failure::store(&id, &error))
+    let record = store.read_payment(&id).await.map_err(|error| failure::store(&id, &error))?;
+    record.ok_or_else(|| failure::again("row_missing", format!("payment {id} has no row")))
+}
+
+/// The row of a payment that was recorded, made again if it is gone.
+pub(crate) async fn remade(
+    activities: &PaymentActivities,
+    intent: &PaymentIntent,
+    start_before: UnixMillis,
+) -> Result<PaymentView, ActivityError> {
+    Ok(read_or_rebuild(activities, intent, start_before).await?.view)
 }
 
 /// One lookup under way. `record` was read before the channel is asked, so that whatever it proves

@@ -46,6 +46,9 @@ pub struct Facts<'a> {
     pub rungs_done: u32,
     /// A proof that the last request was not executed, which is not yet settled.
     pub proven: Option<&'a Proven>,
+    /// The row did not let another request go since: another payment stands against it, or the
+    /// order, or PostgreSQL's clock.
+    pub repeat_refused: bool,
     /// The last lookup said that the payer may still pay under our reference.
     pub open: bool,
     /// Somebody asked that the payment be closed: a cancelled run.
@@ -201,7 +204,7 @@ impl PaymentView {
         if let Some(proven) = facts.proven {
             let safe_to_repeat =
                 capabilities.refuses_known_reference || capabilities.idempotent_for.is_some();
-            return if safe_to_repeat && may_repeat && in_time {
+            return if safe_to_repeat && may_repeat && in_time && !facts.repeat_refused {
                 Action::Charge { wait: Duration::ZERO }
             } else {
                 not_executed(proven)

@@ -66,6 +66,8 @@ pub enum Decided {
     /// A rule forbids it. Nothing was changed.
     Refused(WhyNot),
     NoSuchReview,
+    /// Who brings it was started with another intent than the recorded one. Nothing was changed.
+    NotTheOwner,
     /// The decision's id was used for another decision. Nothing was changed.
     IdTaken,
 }
@@ -98,6 +100,10 @@ impl Store {
         let (Some(mut order), Some(mut payment)) = (order, payment) else {
             return Ok(Decided::NoSuchReview);
         };
+        // What follows from a decision is for the payment's own run to do.
+        if payment.intent.first_difference(decision.intent).is_some() {
+            return Ok(Decided::NotTheOwner);
+        }
         let review = reviews::lock(&mut tx, decision.review, decision.payment).await?;
         let Some(review) = review else { return Ok(Decided::NoSuchReview) };
         if let Some(said) = said_before(&mut tx, decision, &review, &payment, &order).await? {

@@ -4,13 +4,12 @@
 use crate::Store;
 use crate::effects::{self, EventRecord};
 use crate::error::{Doing, StoreError};
-use crate::locks::{LockedOrder, must_lock_order, must_lock_payment};
+use crate::locks::{lock_payment, must_lock_order, must_lock_payment};
 use crate::order_moves::{self, Moved, move_order};
 use crate::payments::local_event;
 use crate::reads::payment_in;
 use domain::{OrderState, PaymentIntent, PaymentView, ReviewReason, Step};
 use serde_json::json;
-use sqlx::PgTransaction;
 
 /// What came of asking to fulfil.
 #[derive(Clone, Debug)]
@@ -19,6 +18,8 @@ pub enum FulfilClaim {
     Granted,
     /// They were, or must not be. The row says which.
     Found(PaymentView),
+    /// The payment's row is gone, and with it whose money the order keeps.
+    RowLost,
 }
 
 impl Store {
@@ -34,7 +35,10 @@ impl Store {
     ) -> Result<FulfilClaim, StoreError> {
         let mut tx = self.pool.begin().await.doing("beginning to fulfil")?;
         let mut order = must_lock_order(&mut tx, intent).await?;
-        let view = view_of(&mut tx, intent, &order).await?;
+        let Some(payment) = lock_payment(&mut tx, &intent.payment_id()).await? else {
+            return Ok(FulfilClaim::RowLost);
+        };
+        let view = effects::view(&mut tx, &payment, order.state).await?;
         let kept = order.paid_by.as_deref() == Some(intent.payment_id().as_str());
         if !kept || !view.awaits_fulfilment() {
             return Ok(FulfilClaim::Found(view));
@@ -110,17 +114,9 @@ impl Store {
         if order_moves::fulfilled(&mut *tx, &id).await? {
             order.state = OrderState::Fulfilled;
         }
-        let view = view_of(&mut tx, intent, &order).await?;
+        let payment = must_lock_payment(&mut tx, intent).await?;
+        let view = effects::view(&mut tx, &payment, order.state).await?;
         tx.commit().await.doing("committing fulfilment")?;
         Ok(view)
     }
-}
-
-async fn view_of(
-    tx: &mut PgTransaction<'_>,
-    intent: &PaymentIntent,
-    order: &LockedOrder,
-) -> Result<PaymentView, StoreError> {
-    let payment = must_lock_payment(tx, intent).await?;
-    effects::view(tx, &payment, order.state).await
 }

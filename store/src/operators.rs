@@ -10,7 +10,8 @@ use domain::operator::{OperatorName, TokenDigest};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KnownName {
     Refuse,
-    /// It gets the new token, and may decide again if it was disabled.
+    /// It gets the new token, and may decide again if it was disabled. What it proposed before
+    /// does not count.
     Replace,
 }
 
@@ -45,7 +46,9 @@ impl Store {
         let added = sqlx::query!(
             r#"-- operator.add
             INSERT INTO operator (name, token_sha256) VALUES ($1, $2)
-            ON CONFLICT (name) DO UPDATE SET token_sha256 = $2, disabled_at = NULL WHERE $3"#,
+            ON CONFLICT (name) DO UPDATE
+            SET token_sha256 = $2, disabled_at = NULL, token_since = clock_timestamp()
+            WHERE $3"#,
             name.as_str(),
             token.as_bytes(),
             known == KnownName::Replace,

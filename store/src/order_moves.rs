@@ -18,9 +18,10 @@ pub(crate) struct Moved<'a> {
 }
 
 /// What confirmed money does to an order as it is. The first wins, for ever.
-pub(crate) fn effect_of_money(order: &LockedOrder) -> Effect {
-    if order.paid_by.is_some() {
-        Effect::Surplus
+pub(crate) fn effect_of_money(order: &LockedOrder, payment: &Payment) -> Effect {
+    if let Some(paid_by) = &order.paid_by {
+        // Its own, where only the payment's row was lost: the order has the money already.
+        if *paid_by == payment.id.as_str() { Effect::Applied } else { Effect::Surplus }
     } else if order.state.can_be_paid() {
         Effect::Applied
     } else {

@@ -166,7 +166,8 @@ async fn refused_by_payment(
 }
 
 /// Writes the intent's row. `Created` is the record of an intent; `Processing` is a row made again
-/// from a workflow's input after a loss, about which a request may have been sent.
+/// from a workflow's input after a loss, about which a request may have been sent. Beside another
+/// payment that stands against it nothing is ever sent for such a row; it is only looked up.
 pub(crate) async fn insert(
     tx: &mut PgTransaction<'_>,
     intent: &PaymentIntent,
@@ -187,7 +188,10 @@ pub(crate) async fn insert(
              payment_method, reference, fingerprint, state, live, version, start_before,
              claim_token, first_sent_at, send_before, attend_by, rebuilt, started_by)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-                NOT $15 OR NOT EXISTS (SELECT FROM payment o WHERE o.order_id = $4 AND o.live),
+                NOT $15 OR NOT EXISTS (
+                    SELECT FROM payment o
+                    WHERE o.order_id = $4 AND (o.live OR o.failure_class = 'declined_finally')
+                ),
                 0, $13, $14,
                 CASE WHEN $15 THEN clock_timestamp() END,
                 CASE WHEN $15 THEN clock_timestamp() END,

@@ -181,9 +181,9 @@ async fn proposal_records(
         r#"-- decision.proposals
         SELECT DISTINCT ON (operator) id AS decision, operator, choice, reason, at
         FROM decision WHERE review_id = $1 AND did = 'Proposed'
-          AND NOT EXISTS (
+          AND EXISTS (
               SELECT FROM operator
-              WHERE name = decision.operator AND disabled_at IS NOT NULL
+              WHERE name = decision.operator AND disabled_at IS NULL AND token_since <= decision.at
           )
         ORDER BY operator, sequence DESC"#,
         review,

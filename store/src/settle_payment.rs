@@ -291,7 +291,7 @@ async fn take_money(
         effects::take_step(tx, payment, step, record).await?;
         return Ok(Answer::Surplus);
     };
-    let effect = effect_of_money(order);
+    let effect = effect_of_money(order, payment);
     let (disposition, review, answer) = match effect {
         Effect::Applied => ("Applied", None, Answer::Applied),
         Effect::Surplus => ("Surplus", Some(ReviewReason::SurplusMoney), Answer::Surplus),
@@ -315,7 +315,7 @@ async fn take_money(
         let id = EventId::of(&[record.id.as_str(), "earlier_request"]);
         effects::open_review(tx, payment, &id, ReviewReason::EarlierRequestUnknown).await?;
     }
-    if effect == Effect::Applied {
+    if effect == Effect::Applied && order.paid_by.is_none() {
         order_moves::pay(tx, payment, order, record).await?;
     }
     Ok(answer)

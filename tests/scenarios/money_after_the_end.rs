@@ -5,6 +5,9 @@ use crate::support::{
     id_of, intent, open_reviews, order, order_in, pay, payment_in, reference_of, run_ended,
 };
 use serde_json::json;
+use std::sync::Arc;
+use tests::inside::{CACHED_WORKFLOWS, Call, Fate, Gate, Hook};
+use tests::settings::ALICE;
 use tests::{Setup, World};
 
 /// No answer of this channel is lost, however slow the machine is.
@@ -102,5 +105,44 @@ async fn whoever_wakes_an_ended_payment_changes_nothing_where_no_money_came() {
     assert_eq!(before.body, after.body);
     let truth = world.sandbox.truth().await;
     assert_eq!((truth.count("charge"), truth.count("lookup")), (1, 1));
+    world.check().await;
+}
+
+/// Holds what a charge brings back until the gate is opened: its work is done, and its run has not
+/// heard of it.
+struct Held(Gate);
+
+impl Hook for Held {
+    fn fate(&self, call: &Call) -> Fate {
+        if call.activity != "charge" || call.attempt > 1 {
+            return Fate::Pass;
+        }
+        let gate = self.0.clone();
+        Fate::Replace(Arc::new(move |real, input| {
+            let gate = gate.clone();
+            Box::pin(async move {
+                let result = real.run(input).await;
+                gate.pass().await;
+                result
+            })
+        }))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wake_that_comes_with_the_end_of_a_run_is_not_lost() {
+    let world = World::start(Setup { workers: 0, ..Setup::default() }).await;
+    let gate = Gate::default();
+    let _worker = world.work_inside(Arc::new(Held(gate.clone())), CACHED_WORKFLOWS);
+    let order = order(&world, "o1").await;
+    pay(&world, "k1", &intent(&world, &order, "main", "pm_decline")).await;
+    payment_in(&world, &id_of(&world, "k1"), &["Failed"]).await;
+    world.sandbox.pay_anyway("main", &reference_of(&world, "k1")).await;
+    let path = format!("/v1/payment_intents/{}/resume", id_of(&world, "k1"));
+    let woken = world.api.post_as(&path, "r1", &json!({}), Some(ALICE)).await;
+    assert_eq!(woken.status, 202, "{}", woken.body);
+    gate.open();
+    payment_in(&world, &id_of(&world, "k1"), &["Persisted"]).await;
+    order_in(&world, &order, "Fulfilled").await;
     world.check().await;
 }

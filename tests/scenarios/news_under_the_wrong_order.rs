@@ -90,7 +90,7 @@ async fn money_pays_no_other_order() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_decision_that_meets_a_foreign_run_pays_no_other_order() {
     let mut world = world().await;
-    let (payment, _, other, intent) = in_review(&world).await;
+    let (payment, own, other, intent) = in_review(&world).await;
     let workflow_id = payment["workflow_id"].as_str().expect("text");
     let transaction = money(&world, &intent).await.transaction;
     world.kill_workers();
@@ -103,10 +103,18 @@ async fn a_decision_that_meets_a_foreign_run_pays_no_other_order() {
     });
     let path = format!("/v1/reviews/{}/decisions", payment["review"].as_str().expect("text"));
     let api = world.api.clone();
-    let decided = tokio::spawn(async move { api.post_as(&path, "d1", &body, Some(ALICE)).await });
+    // Where the foreign run is not refused in time, the operator is told to send it again.
+    let decided = tokio::spawn(async move {
+        until("the decision is taken", SETTLED, || async {
+            let decided = api.post_as(&path, "d1", &body, Some(ALICE)).await;
+            (decided.status != 503).then_some(decided)
+        })
+        .await
+    });
     tokio::task::block_in_place(|| world.start_worker()).expect("a worker starts");
     let decided = decided.await.expect("the operator is answered");
-    until("the foreign run is refused", SETTLED, || async {
+    assert_eq!(decided.status, 200, "{}", decided.body);
+    until("nobody is at work any more", SETTLED, || async {
         let described = describe(&world, workflow_id).await;
         let info = described.workflow_execution_info?;
         (info.close_time.is_some() && described.pending_activities.is_empty()).then_some(())
@@ -114,5 +122,36 @@ async fn a_decision_that_meets_a_foreign_run_pays_no_other_order() {
     .await;
     let state = world.api.get(&format!("/v1/orders/{other}")).await;
     assert_eq!(state.text("state"), "AwaitingPayment", "{}", decided.body);
+    // Who took the decision also did what follows from it.
+    order_in(&world, &own, "Fulfilled").await;
     world.check().await;
+}
+
+/// The same, while the payment's goods wait for somebody who wakes its owner.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wake_that_meets_a_foreign_run_wakes_the_owner_after_it() {
+    let mut world = world().await;
+    let (own, other) = (order(&world, "o1").await, order(&world, "o2").await);
+    let away = json!({ "kind": "error_before_commit", "status": 503 });
+    world.sandbox.fault("fulfil", json!({}), 5, away).await;
+    let answer = pay(&world, "k1", &intent(&world, &own, "main", "pm_ok")).await;
+    let payment = payment_in(&world, answer.text("id"), &["Persisted"]).await;
+    let workflow_id = payment.text("workflow_id");
+    world.kill_workers();
+    terminate(&world, workflow_id).await;
+    let mut input = intent(&world, &other, "main", "pm_ok");
+    input["key"] = json!("k1");
+    world.start_payment(&input).await;
+    let (api, path) = (world.api.clone(), format!("{}/resume", payment_path(&payment)));
+    let woken =
+        tokio::spawn(async move { api.post_as(&path, "r1", &json!({}), Some(ALICE)).await });
+    tokio::task::block_in_place(|| world.start_worker()).expect("a worker starts");
+    let woken = woken.await.expect("the operator is answered");
+    assert_eq!(woken.status, 202, "{}", woken.body);
+    order_in(&world, &own, "Fulfilled").await;
+    world.check().await;
+}
+
+fn payment_path(payment: &tests::api::Answer) -> String {
+    format!("/v1/payment_intents/{}", payment.text("id"))
 }

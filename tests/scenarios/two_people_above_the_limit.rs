@@ -91,3 +91,27 @@ async fn the_proposal_of_somebody_who_may_decide_no_more_is_none_of_two() {
     payment_in(&world, payment.text("id"), &["ManualReview"]).await;
     order_in(&world, &order, "AwaitingPayment").await;
 }
+
+/// What somebody proposed with a token that proves nothing any more is theirs to say again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proposal_counts_no_more_once_its_operator_got_another_token() {
+    let (world, order, payment) = above_the_limit("timeout_after_commit").await;
+    let review = payment.text("review");
+    let paid = confirm_paid(&world.sandbox.truth().await.charges()[0]["transaction"]);
+    let proposed = decide_as(ALICE, &world, review, "a1", paid.clone()).await;
+    assert_eq!(proposed.status, 202, "{}", proposed.body);
+    let owner = world.database_url(store::migrate::OWNER_ROLE);
+    let owner = store::Store::connect_lazy(&owner, 1).expect("an address");
+    let alice = domain::OperatorName::parse("alice").expect("valid");
+    let token = domain::operator::TokenDigest::of("another-token-of-alice").expect("a token");
+    assert!(owner.disable_operator(&alice).await.expect("disables"));
+    let known = store::operators::KnownName::Replace;
+    owner.add_operator(&alice, &token, known).await.expect("adds her again");
+    let second = decide_as(BOB, &world, review, "b1", paid.clone()).await;
+    assert_eq!((second.status, second.text("outcome")), (202, "proposed"), "{}", second.body);
+    order_in(&world, &order, "AwaitingPayment").await;
+    let again = decide_as("another-token-of-alice", &world, review, "a2", paid).await;
+    assert_eq!((again.status, again.text("outcome")), (200, "decided"), "{}", again.body);
+    order_in(&world, &order, "Fulfilled").await;
+    world.check().await;
+}

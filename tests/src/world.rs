@@ -285,7 +285,16 @@ impl Drop for Fleet {
 }
 
 impl Drop for World {
+    /// A test that failed shows what its processes complained about.
     fn drop(&mut self) {
+        if std::thread::panicking() {
+            for log in self.logs() {
+                let complains = |line: &&str| line.contains("WARN") || line.contains("ERROR");
+                for line in log.lines().filter(complains) {
+                    eprintln!("{line}");
+                }
+            }
+        }
         for child in self.starter.iter().chain(&self.workers) {
             child.resume();
             child.kill_9();

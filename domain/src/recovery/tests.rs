@@ -44,6 +44,7 @@ fn facts(policy: &Policy, rungs_done: u32) -> Facts<'_> {
         open: false,
         close_asked: false,
         closes_tried: 0,
+        repeat_refused: false,
         now: UnixMillis(10_000),
     }
 }
@@ -96,6 +97,8 @@ fn a_proof_leads_to_another_charge_only_where_safe_and_in_time() {
     assert_eq!(unknown.next_action(&with(&safe, 59_999)), charge);
     assert_eq!(unknown.next_action(&with(&safe, 60_000)), not_executed);
     assert_eq!(unknown.next_action(&with(&unsafe_, 0)), not_executed);
+    let refused = Facts { repeat_refused: true, ..with(&safe, 0) };
+    assert_eq!(unknown.next_action(&refused), not_executed);
     unknown.permits_used = MAX_PERMITS;
     assert_eq!(unknown.next_action(&with(&safe, 0)), not_executed);
 }

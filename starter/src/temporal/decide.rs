@@ -1,7 +1,10 @@
 //! Bringing a person's decision to the payment's owner. A decision that was accepted is durable;
 //! one that was not accepted in time may be sent again safely.
 
-use super::{Temporal, TemporalError, json_argument, long_rpc, memo, search_attributes, summary};
+use super::{
+    BETWEEN_TRIES, Run, Temporal, TemporalError, json_argument, long_rpc, memo, search_attributes,
+    summary,
+};
 use domain::PaymentIntent;
 use domain::ids::derive;
 use std::time::Duration;
@@ -11,7 +14,7 @@ use temporalio_client::{
 };
 use tokio::time::Instant;
 use workflows::payment::PaymentWorkflow;
-use workflows::payment::messages::{DecideOutput, DecideReview};
+use workflows::payment::messages::{DecideOutput, DecideReview, code};
 
 /// What came of a decision within the limit.
 #[derive(Debug)]
@@ -21,9 +24,12 @@ pub(crate) enum Decision {
     Accepted,
 }
 
+const DOING: &str = "sending a decision";
+
 impl Temporal {
     /// Sends a decision to the payment's workflow, which is started where none is open, and waits
-    /// for its answer for at most `limit`.
+    /// for its answer for at most `limit`. A run of another intent under the payment's key is about
+    /// to be refused, and decides nothing: it is waited for.
     ///
     /// Twice is safe: the row takes a decision's id once, and the same decision about the same
     /// version is one update.
@@ -36,9 +42,34 @@ impl Temporal {
         decision: &DecideReview,
         limit: Duration,
     ) -> Result<Decision, TemporalError> {
-        let doing = "sending a decision";
-        let client = self.client(doing)?;
         let until = Instant::now() + limit;
+        let mut id = update_id(decision);
+        loop {
+            match self.send(intent, decision, id.clone(), until).await {
+                Ok(Decision::Answered(output)) if is_foreign(&output) => {}
+                Err(TemporalError::NoWorker { doing, .. }) => {
+                    return Err(TemporalError::NoWorker { doing, limit });
+                }
+                answered => return answered,
+            }
+            if Instant::now() + BETWEEN_TRIES >= until {
+                return Err(TemporalError::foreign_run(DOING));
+            }
+            tokio::time::sleep(BETWEEN_TRIES).await;
+            // Temporal answers under the same id what the closed run answered.
+            id.push('+');
+        }
+    }
+
+    async fn send(
+        &self,
+        intent: &PaymentIntent,
+        decision: &DecideReview,
+        update_id: String,
+        until: Instant,
+    ) -> Result<Decision, TemporalError> {
+        let doing = DOING;
+        let client = self.client(doing)?;
         let workflow_id = workflows::ids::payment(&intent.merchant, &intent.key);
         let options = WorkflowUpdateWithStartOptions::new(
             self.settings.task_queue.clone(),
@@ -46,7 +77,7 @@ impl Temporal {
             WorkflowIdConflictPolicy::UseExisting,
         )
         .id_reuse_policy(WorkflowIdReusePolicy::AllowDuplicate)
-        .update_id(update_id(decision))
+        .update_id(update_id)
         .memo(memo(intent))
         .search_attributes(search_attributes(intent))
         .static_summary(summary(intent))
@@ -59,9 +90,14 @@ impl Temporal {
             json_argument(decision),
             options,
         );
+        let limit = until.saturating_duration_since(Instant::now());
         let no_worker = |_elapsed| TemporalError::NoWorker { doing, limit };
         let sent = tokio::time::timeout_at(until, sent).await.map_err(no_worker)?;
         let update = sent.map_err(|error| of_start(doing, error))?;
+        let run = Run {
+            workflow_id: update.workflow_id().to_owned(),
+            run_id: update.workflow_run_id().map(str::to_owned),
+        };
         let answer = update.get_result(long_rpc());
         match tokio::time::timeout_at(until, answer).await {
             Ok(Ok(output)) => Ok(Decision::Answered(Box::new(output))),
@@ -71,11 +107,24 @@ impl Temporal {
             }
             Ok(Err(error)) => {
                 tracing::warn!(error = ?error, "the answer to a decision is not known yet");
-                Ok(Decision::Accepted)
+                self.accepted(intent, run).await
             }
-            Err(_elapsed) => Ok(Decision::Accepted),
+            Err(_elapsed) => self.accepted(intent, run).await,
         }
     }
+
+    /// A decision that a run accepted takes effect, if that run is the payment's owner.
+    async fn accepted(&self, intent: &PaymentIntent, run: Run) -> Result<Decision, TemporalError> {
+        if self.is_owner(&run, intent).await? {
+            Ok(Decision::Accepted)
+        } else {
+            Err(TemporalError::foreign_run(DOING))
+        }
+    }
+}
+
+fn is_foreign(output: &DecideOutput) -> bool {
+    matches!(output, DecideOutput::Refused { code, .. } if code == code::NOT_THE_OWNER)
 }
 
 /// The decision's id with a digest of its content. Temporal answers a known update id with the

@@ -84,6 +84,20 @@ impl Temporal {
         }
     }
 
+    /// Whether a run was started with this intent. Anybody may start one under a payment's key with
+    /// another, which is refused as soon as it has read the row.
+    ///
+    /// # Errors
+    /// [`TemporalError`].
+    pub(crate) async fn is_owner(
+        &self,
+        run: &Run,
+        intent: &PaymentIntent,
+    ) -> Result<bool, TemporalError> {
+        let own = self.intent_of(run).await?;
+        Ok(own.is_some_and(|own| own.first_difference(intent).is_none()))
+    }
+
     /// What a run that is still open knows about the payment; `None` where it does not say.
     pub(crate) async fn query(&self, run: &Run) -> Option<PaymentView> {
         let client = self.client("asking a run about its payment").ok()?;

@@ -36,6 +36,10 @@ use workflows::payment::PaymentWorkflow;
 
 /// How long one call may take, tries included.
 const CALL_LIMIT: Duration = Duration::from_secs(2);
+/// How long a run of another intent under the payment's key is waited for. It is refused as soon
+/// as it has read the row.
+const FOREIGN_RUN_LIMIT: Duration = Duration::from_secs(10);
+const BETWEEN_TRIES: Duration = Duration::from_millis(200);
 /// How long Temporal may take to say that it is there.
 const READY_LIMIT: Duration = Duration::from_secs(1);
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
@@ -64,6 +68,11 @@ pub(crate) enum TemporalError {
 impl TemporalError {
     fn unavailable(doing: &'static str, source: impl Into<anyhow::Error>) -> Self {
         Self::Unavailable { doing, source: source.into() }
+    }
+
+    fn foreign_run(doing: &'static str) -> Self {
+        let why = "a run that was started with another intent is open under the payment's key";
+        Self::unavailable(doing, anyhow::anyhow!(why))
     }
 
     fn of(doing: &'static str, status: Status) -> Self {

@@ -109,7 +109,8 @@ impl Gate {
         *self.reached.borrow()
     }
 
-    pub(super) async fn pass(&self) {
+    /// Waits until the gate is open.
+    pub async fn pass(&self) {
         self.reached.send_replace(true);
         // Cannot fail while `self` holds the sender.
         let _ = self.open.subscribe().wait_for(|open| *open).await;

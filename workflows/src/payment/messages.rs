@@ -20,8 +20,8 @@ pub struct ChargeInput {
     /// The run was cancelled before it did anything: an intent that has no row is not recorded.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cancelled: bool,
-    /// Somebody woke the payment's owner, so it was recorded once. A row that is gone is made again
-    /// as one about which a request may have been sent.
+    /// This run has seen its row, or somebody woke the payment's owner: it was recorded once. A row
+    /// that is gone is made again as one about which a request may have been sent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recorded_before: bool,
 }
@@ -138,10 +138,18 @@ pub struct PersistInput {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct FulfilInput {
     pub intent: PaymentIntent,
+    /// Kept only when the row has to be made again.
+    #[serde(default = "long_ago")]
+    pub start_before: UnixMillis,
     /// The row as the run knows it, so that the answer need not repeat it. Given to a local
     /// activity only, whose input is in no history.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<PaymentView>,
+}
+
+/// For an input of an older history: nothing may be sent any more.
+fn long_ago() -> UnixMillis {
+    UnixMillis(0)
 }
 
 /// The row after fulfilment. Every byte of it stays in history, so it says what is new.
@@ -297,6 +305,9 @@ pub mod code {
     pub const OWN_PAYMENT: &str = "own_payment";
     pub const UNAUTHENTICATED_DECISION: &str = "unauthenticated_decision";
     pub const CHANNEL_UNAVAILABLE: &str = "channel_unavailable";
+    /// The run was started with another intent, and is about to be refused. Not a word about the
+    /// decision: it is for the payment's own run.
+    pub const NOT_THE_OWNER: &str = "not_the_owner";
     /// Why a decision is refused.
     pub const OF_DECISIONS: [&str; 7] = [
         NOT_A_CHOICE,

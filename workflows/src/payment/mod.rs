@@ -17,6 +17,7 @@ pub mod options;
 mod pause;
 mod publish;
 mod refusal;
+mod row;
 mod words;
 
 use crate::contract::PaymentActivities;
@@ -32,6 +33,7 @@ use messages::{
 use pause::{Rung, pause};
 use publish::{publish, publish_end, tell};
 use refusal::{activity_refused, read_intent, refused};
+use row::adopt;
 use std::time::SystemTime;
 use temporalio_common::data_converters::RawValue;
 use temporalio_common::error::ApplicationFailure;
@@ -53,6 +55,8 @@ pub struct PaymentWorkflow {
     /// An answer of the channel that is in history and not yet in the row.
     unsettled: Option<News>,
     proven: Option<Proven>,
+    /// The row did not let another request go, although the last one was proved not executed.
+    repeat_refused: bool,
     /// The last lookup said that the payer may still pay.
     open: bool,
     /// Lookups and repeated charges since the payment came into its present state.
@@ -67,8 +71,10 @@ pub struct PaymentWorkflow {
     forgotten: Option<ConfirmedMoney>,
     /// The row as the search attributes tell it; they are silent on the happy path.
     published: Option<PaymentView>,
-    /// Somebody wrote to the row, or asks to look again now.
-    woken: bool,
+    /// How often somebody wrote to the row or asked to look again, and for how many of these the
+    /// row was looked at since.
+    wakes: u32,
+    wakes_answered: u32,
     /// What the run waits for, for whoever asks.
     waiting: Waiting,
 }
@@ -85,6 +91,7 @@ impl PaymentWorkflow {
             policy: None,
             unsettled: None,
             proven: None,
+            repeat_refused: false,
             open: false,
             rungs_done: 0,
             closes_tried: 0,
@@ -92,7 +99,8 @@ impl PaymentWorkflow {
             rows_taken: 0,
             forgotten: None,
             published: None,
-            woken: false,
+            wakes: 0,
+            wakes_answered: 0,
             waiting: Waiting { details: words::BEGINNING.to_owned(), until_ms: None },
         }
     }
@@ -110,7 +118,7 @@ impl PaymentWorkflow {
     /// Look at the row again, now. Whoever wrote to it sends this; its argument is not read.
     #[signal(name = "wake")]
     pub fn wake(&mut self, _ctx: &mut SyncWorkflowContext<Self>, _input: RawValue) {
-        self.woken = true;
+        self.wakes = self.wakes.saturating_add(1);
     }
 
     /// A person's decision about an open review of this payment.
@@ -127,7 +135,6 @@ impl PaymentWorkflow {
             ctx.execute_activity(PaymentActivities::decide_review, input, options::ask()).await?;
         if let Some(view) = output.view() {
             adopt(ctx, view, asked);
-            ctx.state_mut(|s| s.woken = true);
         }
         Ok(output)
     }
@@ -191,9 +198,11 @@ async fn own_payment(ctx: &mut WorkflowContext<PaymentWorkflow>) -> WorkflowResu
                 lookup(ctx, &intent, rung, false).await?;
             }
             Action::Fulfil => fulfil(ctx, &intent).await?,
-            Action::Done if ctx.all_handlers_finished() => break,
             // Whoever decides now may change the row, and with it what is left to do.
-            Action::Done => handlers_finished(ctx).await?,
+            Action::Done if !ctx.all_handlers_finished() => handlers_finished(ctx).await?,
+            // Begun again, as the next run would: whoever woke this one gets no other.
+            Action::Done if ctx.state(PaymentWorkflow::is_woken) => charge(ctx, &intent).await?,
+            Action::Done => break,
         }
     }
     let view = ctx.state(|s| s.view.clone()).ok_or_else(no_view)?;
@@ -217,17 +226,17 @@ async fn charge(
 ) -> WorkflowResult<()> {
     let start_before = ctx.state(|s| s.start_before);
     let cancelled = ctx.cancellation_token().is_cancelled();
-    let (first, woken) = ctx.state_mut(|s| {
+    let (known, wakes, asked) = ctx.state_mut(|s| {
         s.close_asked |= cancelled;
-        (s.policy.is_none(), s.woken)
+        (s.view.as_ref().map(|view| view.version), s.wakes, s.rows_taken)
     });
+    let first = known.is_none();
     let input = ChargeInput {
         intent: intent.clone(),
         start_before,
         cancelled: first && cancelled,
-        recorded_before: first && woken,
+        recorded_before: !first || wakes > 0,
     };
-    let asked = ctx.state(|s| s.rows_taken);
     let output = ctx
         .execute_activity(PaymentActivities::charge, input, options::charge())
         .await
@@ -235,9 +244,17 @@ async fn charge(
     adopt(ctx, &output.row.view(intent, start_before), asked);
     ctx.state_mut(|s| {
         s.rungs_done += 1;
-        s.proven = None;
+        let untouched = s.view.as_ref().map(|view| view.version) == known;
+        s.repeat_refused = untouched && s.proven.is_some();
+        if !s.repeat_refused {
+            s.proven = None;
+        }
         s.open = false;
         s.unsettled = output.unsettled;
+        // A payment that has ended was asked about as well; any other is when its wait ends.
+        if s.view.as_ref().is_some_and(|view| view.state.is_final()) {
+            s.wakes_answered = wakes;
+        }
         // The first answer's policy stays: configuration does not change under a run.
         if s.policy.is_none() {
             s.policy = output.policy;
@@ -278,7 +295,10 @@ async fn settle(
     event: PaymentEvent,
     token: Option<ClaimToken>,
 ) -> WorkflowResult<()> {
-    ctx.state_mut(|s| s.proven = None);
+    ctx.state_mut(|s| {
+        s.proven = None;
+        s.repeat_refused = false;
+    });
     let news = News { event, actor: Actor::Workflow, token, exchanges: Vec::new() };
     persist(ctx, intent, news).await
 }
@@ -305,8 +325,9 @@ async fn fulfil(
     ctx: &mut WorkflowContext<PaymentWorkflow>,
     intent: &PaymentIntent,
 ) -> WorkflowResult<()> {
-    let (known, asked) = ctx.state(|s| (s.view.clone(), s.rows_taken));
-    let input = FulfilInput { intent: intent.clone(), known: known.clone() };
+    let (start_before, known, asked) =
+        ctx.state(|s| (s.start_before, s.view.clone(), s.rows_taken));
+    let input = FulfilInput { intent: intent.clone(), start_before, known: known.clone() };
     let inline = ctx
         .execute_local_activity(PaymentActivities::fulfil, input, options::fulfil_inline())
         .await;
@@ -314,36 +335,13 @@ async fn fulfil(
         output
     } else {
         tell(ctx, words::PAID_FULFILLING, None);
-        let input = FulfilInput { intent: intent.clone(), known: None };
+        let input = FulfilInput { intent: intent.clone(), start_before, known: None };
         ctx.execute_activity(PaymentActivities::fulfil, input, options::fulfil()).await?
     };
     if let Some(view) = output.view(known) {
         adopt(ctx, &view, asked);
     }
     Ok(())
-}
-
-/// Takes the row as it now is. An answer that was on its way while a newer one came is dropped; if
-/// none came since it was asked for, the row itself went back, and is right all the same.
-fn adopt(ctx: &WorkflowContext<PaymentWorkflow>, view: &PaymentView, asked: u32) {
-    ctx.state_mut(|s| {
-        let known = s.view.as_ref();
-        if let Some(known) = known.filter(|known| view.is_older_than(known)) {
-            if s.rows_taken != asked {
-                return;
-            }
-            let lost = known.state.money().filter(|_| view.state.money().is_none());
-            s.forgotten = lost.cloned();
-        }
-        s.rows_taken += 1;
-        if known.is_none_or(|known| known.state.name() != view.state.name()) {
-            s.rungs_done = 0;
-            s.closes_tried = 0;
-            s.proven = None;
-            s.open = false;
-        }
-        s.view = Some(view.clone());
-    });
 }
 
 fn next_action(ctx: &WorkflowContext<PaymentWorkflow>, intent: &PaymentIntent) -> Action {
@@ -357,6 +355,7 @@ fn next_action(ctx: &WorkflowContext<PaymentWorkflow>, intent: &PaymentIntent) -
             policy,
             rungs_done: s.rungs_done,
             proven: s.proven.as_ref(),
+            repeat_refused: s.repeat_refused,
             open: s.open,
             close_asked: s.close_asked,
             closes_tried: s.closes_tried,

@@ -1,4 +1,4 @@
-//! Waiting: one timer at a time, and whoever wakes or cancels the run ends it.
+//! Waiting: one timer at a time. Whoever wakes or cancels the run ends it, and who decides.
 
 use super::{PaymentWorkflow, options};
 use std::pin::pin;
@@ -25,9 +25,10 @@ pub(super) async fn pause(ctx: &mut WorkflowContext<PaymentWorkflow>, wait: Dura
     let own = WaitConditionOptions::builder()
         .cancellation_token(WorkflowCancellationToken::new())
         .build();
-    let asked_before = ctx.state(|s| s.close_asked);
+    let (asked_before, rows) = ctx.state(|s| (s.close_asked, s.rows_taken));
+    let ended = move |s: &PaymentWorkflow| s.is_woken() || s.rows_taken != rows;
     let cancelled_now = {
-        let mut woken = pin!(ctx.wait_condition_with_options(|s| s.woken, own));
+        let mut woken = pin!(ctx.wait_condition_with_options(ended, own));
         let mut timer = pin!(ctx.timer(options::timer(wait, &token, "look again, or wake me")));
         let mut cancelled = pin!(ctx.cancelled());
         if asked_before {
@@ -46,7 +47,9 @@ pub(super) async fn pause(ctx: &mut WorkflowContext<PaymentWorkflow>, wait: Dura
     token.cancel();
     let woken = ctx.state_mut(|s| {
         s.close_asked |= cancelled_now;
-        std::mem::take(&mut s.woken)
+        let woken = ended(s);
+        s.wakes_answered = s.wakes;
+        woken
     });
     if woken || cancelled_now { Rung::Woken } else { Rung::Waited }
 }
