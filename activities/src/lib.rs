@@ -67,11 +67,12 @@ impl PaymentActivities {
     #[activity(definition = contract::Lookup)]
     pub async fn lookup(
         self: Arc<Self>,
-        _ctx: ActivityContext,
+        ctx: ActivityContext,
         input: LookupInput,
     ) -> Result<LookupOutput, ActivityError> {
         let ask = if input.close { Ask::Close } else { Ask::Lookup };
-        lookup::ask(&self, &input.intent, input.start_before, ask).await
+        let work = lookup::ask(&self, &input.intent, input.start_before, ask);
+        sender::heartbeating(&ctx, work).await
     }
 
     #[activity(definition = contract::Persist)]
@@ -95,9 +96,9 @@ impl PaymentActivities {
     #[activity(definition = contract::DecideReview)]
     pub async fn decide_review(
         self: Arc<Self>,
-        _ctx: ActivityContext,
+        ctx: ActivityContext,
         input: DecideInput,
     ) -> Result<DecideOutput, ActivityError> {
-        decide_review::decide_review(&self, &input).await
+        sender::heartbeating(&ctx, decide_review::decide_review(&self, &input)).await
     }
 }

@@ -7,8 +7,7 @@ use std::pin::pin;
 use std::time::Duration;
 use temporalio_sdk::activities::{ActivityContext, ActivityError};
 
-/// The first beat comes after this, and then one each. A charge that is answered at once costs no
-/// heartbeat.
+/// The first beat comes after this, and then one each. What is answered at once costs no heartbeat.
 const BEAT: Duration = Duration::from_secs(1);
 
 /// The token of this one execution of this attempt of this activity of this run, which no other

@@ -20,7 +20,7 @@ use tests::World;
 use tests::wait::until;
 
 /// The end of the first workflow task: started, scheduled, started, completed.
-const FIRST_TASK_ENDED: i64 = 4;
+pub const FIRST_TASK_ENDED: i64 = 4;
 /// How long Temporal may take to delete a workflow: it first brings its records up to date.
 const DELETED: Duration = Duration::from_secs(90);
 /// A run may begin whatever came of the one before it; one that runs is taken.
@@ -29,11 +29,11 @@ const USE_EXISTING: i32 = 2;
 /// The stage of an update that has an outcome.
 const COMPLETED: i32 = 3;
 
-fn execution(workflow_id: &str) -> WorkflowExecution {
+pub fn execution(workflow_id: &str) -> WorkflowExecution {
     WorkflowExecution { workflow_id: workflow_id.to_owned(), run_id: String::new() }
 }
 
-fn namespace() -> String {
+pub fn namespace() -> String {
     dev::temporal::NAMESPACE.to_owned()
 }
 

@@ -62,6 +62,25 @@ impl Sandbox {
         self.admin(&format!("/admin/pay/{account}/{reference}"), &Value::Null, 200).await
     }
 
+    /// The payer pays, if they still may.
+    ///
+    /// # Panics
+    /// When the sandbox does not answer.
+    pub async fn try_pay(&self, account: &str, reference: &str) {
+        let url = format!("{}/admin/pay/{account}/{reference}", self.url());
+        self.http.post(url).json(&Value::Null).send().await.expect("the sandbox answers");
+    }
+
+    /// No fault that was planned happens any more.
+    ///
+    /// # Panics
+    /// When the sandbox does not answer.
+    pub async fn end_faults(&self) {
+        let url = format!("{}/admin/faults", self.url());
+        let answer = self.http.delete(url).send().await.expect("the sandbox answers");
+        assert_eq!(answer.status().as_u16(), 204);
+    }
+
     /// Money moves whatever the channel said before: a payment that comes late. Where money moved
     /// already, it moves a second time.
     ///

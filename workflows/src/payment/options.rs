@@ -10,9 +10,10 @@ use temporalio_workflow::{
 /// Longest run of `charge`: the longest call limit of a channel (30 s), and the time of two
 /// transactions that are each run three times.
 const CHARGE_LIMIT: Duration = Duration::from_secs(90);
-/// A charge whose worker is gone is noticed after this. The first beat comes after a second, so a
-/// worker that is merely slow is rarely taken for dead; and being taken for dead is harmless.
-const CHARGE_HEARTBEAT: Duration = Duration::from_secs(3);
+/// That the worker of a charge, a lookup or a decision is gone is noticed after this. The first
+/// beat comes after a second, so a worker that is merely slow is rarely taken for dead; and being
+/// taken for dead is harmless.
+const HEARTBEAT: Duration = Duration::from_secs(3);
 /// One call to the channel (at most 30 s), perhaps a close after it, and a transaction.
 const ASK_LIMIT: Duration = Duration::from_secs(90);
 /// One transaction.
@@ -36,7 +37,7 @@ fn detached() -> WorkflowCancellationToken {
 
 pub(crate) fn charge() -> ActivityOptions {
     ActivityOptions::with_start_to_close_timeout(CHARGE_LIMIT)
-        .heartbeat_timeout(CHARGE_HEARTBEAT)
+        .heartbeat_timeout(HEARTBEAT)
         .retry_policy(quick())
         .cancellation_token(detached())
         .build()
@@ -45,6 +46,7 @@ pub(crate) fn charge() -> ActivityOptions {
 /// For what asks the channel: a lookup, and a decision that closes the reference first.
 pub(crate) fn ask() -> ActivityOptions {
     ActivityOptions::with_start_to_close_timeout(ASK_LIMIT)
+        .heartbeat_timeout(HEARTBEAT)
         .retry_policy(quick())
         .cancellation_token(detached())
         .build()
