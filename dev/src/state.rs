@@ -60,6 +60,18 @@ impl State {
         Self::load(workspace).filter(|state| state.up.is_running())
     }
 
+    /// The process of a part that this stack started, by the name that people know it by.
+    #[must_use]
+    pub fn pid_of(&self, part: &str) -> Option<u32> {
+        let program = match part {
+            "HTTP API" => "starter",
+            "Web UI" => "Temporal",
+            other => other,
+        };
+        let own = |listed: &&Listed| listed.name.eq_ignore_ascii_case(program);
+        self.processes.iter().find(own).map(|listed| listed.identity.pid)
+    }
+
     /// Stops what an `up` that was killed left behind.
     pub fn stop_leftovers(&self) -> Result<()> {
         for process in &self.processes {
@@ -116,6 +128,13 @@ mod tests {
         let state = state("long ago");
         assert!(!state.up.is_running());
         state.stop_leftovers().unwrap(); // Would end this test run if the pid were trusted.
+    }
+
+    #[test]
+    fn a_part_is_found_by_the_name_that_people_know() {
+        let state = state("then");
+        assert_eq!(state.pid_of("Worker"), Some(std::process::id()));
+        assert_eq!(state.pid_of("Sandbox"), None);
     }
 
     #[test]

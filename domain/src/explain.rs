@@ -10,6 +10,7 @@ use crate::ids::{PaymentId, ReviewId};
 use crate::order::OrderState;
 use crate::payment::{Effect, FailureClass, PaymentState, ReviewReason};
 use crate::permit::MAX_PERMITS;
+use crate::review::any_choice;
 use crate::time::UnixMillis;
 
 /// What is known about a payment when somebody asks why.
@@ -71,6 +72,7 @@ pub enum Rule {
     GoodsOnce,
     GoodsHeldByReview,
     NothingToDecide,
+    NothingLeftToDo,
 }
 
 /// Whether a person may do it now.
@@ -112,10 +114,7 @@ pub fn explain(facts: &ExplainFacts<'_>) -> Explanation {
 
 fn answer(act: Act, facts: &ExplainFacts<'_>) -> Answer {
     match act {
-        // It only makes the owner look: the owner acts under the rules that it always acts under.
-        Act::Resume => Answer::May {
-            how: "oncepay resume wakes the payment's workflow, or starts it where none is open",
-        },
+        Act::Resume => resume(facts),
         Act::DecideReview => decide_review(facts),
         Act::AskToClose => ask_to_close(facts),
         Act::ChargeAgain => charge_again(facts),
@@ -191,7 +190,38 @@ fn decide_review(facts: &ExplainFacts<'_>) -> Answer {
     if facts.open_reviews.is_empty() {
         return may_not(Rule::NothingToDecide, "no review of this payment is open");
     }
-    Answer::May { how: "read the open review and its choices, then decide it" }
+    let choices = facts
+        .open_reviews
+        .iter()
+        .map(|review| review.reason.map_or(Ok(()), |reason| any_choice(facts.state, reason)));
+    match choices.collect::<Vec<_>>().as_slice() {
+        [Err(why), rest @ ..] if rest.iter().all(Result::is_err) => may_not(
+            Rule::NothingToDecide,
+            format!("a review is open, and nothing about it may be chosen: {why}"),
+        ),
+        _ => Answer::May { how: "read the open review and its choices, then decide it" },
+    }
+}
+
+/// It only makes the owner look: the owner acts under the rules that it always acts under.
+fn resume(facts: &ExplainFacts<'_>) -> Answer {
+    match facts.state {
+        PaymentState::Failed { .. } | PaymentState::Closed => Answer::May {
+            how: "only if somebody says that money came after all: oncepay resume has the channel \
+                  asked once more",
+        },
+        PaymentState::Persisted { effect, .. }
+            if *effect != Effect::Applied || !is_unfulfilled(facts) =>
+        {
+            may_not(
+                Rule::NothingLeftToDo,
+                "the money is on record and the workflow has nothing to do",
+            )
+        }
+        _ => Answer::May {
+            how: "oncepay resume wakes the payment's workflow, or starts it where none is open",
+        },
+    }
 }
 
 fn ask_to_close(facts: &ExplainFacts<'_>) -> Answer {

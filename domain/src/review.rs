@@ -128,6 +128,31 @@ fn may_choose(kind: ChoiceKind, facts: &ReviewFacts) -> Result<(), WhyNot> {
     }
 }
 
+/// Whether anything about a review for this reason may ever be chosen while the payment is in this
+/// state; else the first rule that forbids it.
+///
+/// # Errors
+/// The rule that forbids every choice.
+pub fn any_choice(payment: &PaymentState, reason: ReviewReason) -> Result<(), WhyNot> {
+    let of = |kind| match payment {
+        PaymentState::ManualReview { .. } => match reason {
+            ReviewReason::OutcomeUnknown | ReviewReason::BrokenRule => Ok(()),
+            ReviewReason::AmountMismatch => Err(WhyNot::NeedsRefund),
+            _ => Err(WhyNot::NotInQuestion),
+        },
+        PaymentState::Persisted { .. } => about_money(kind, reason),
+        PaymentState::Succeeded { .. } => Err(WhyNot::NeedsRepair),
+        PaymentState::Failed { .. } | PaymentState::Closed => after_the_end(kind, reason),
+        PaymentState::Created
+        | PaymentState::Processing { .. }
+        | PaymentState::AwaitingPayer { .. }
+        | PaymentState::Unknown => Err(WhyNot::NotInQuestion),
+    };
+    let mut answers = ChoiceKind::ALL.into_iter().map(of);
+    let first = answers.next().unwrap_or(Ok(()));
+    if answers.any(|answer| answer.is_ok()) { Ok(()) } else { first }
+}
+
 /// The payment ended without money, and the channel let somebody pay it all the same.
 fn after_the_end(kind: ChoiceKind, reason: ReviewReason) -> Result<(), WhyNot> {
     match (reason == ReviewReason::PayerActionAfterEnd, kind) {

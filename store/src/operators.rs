@@ -47,7 +47,11 @@ impl Store {
             r#"-- operator.add
             INSERT INTO operator (name, token_sha256) VALUES ($1, $2)
             ON CONFLICT (name) DO UPDATE
-            SET token_sha256 = $2, disabled_at = NULL, token_since = clock_timestamp()
+            SET token_sha256 = $2, disabled_at = NULL,
+                token_since = CASE
+                    WHEN operator.token_sha256 = $2 AND operator.disabled_at IS NULL
+                    THEN operator.token_since ELSE clock_timestamp()
+                END
             WHERE $3"#,
             name.as_str(),
             token.as_bytes(),

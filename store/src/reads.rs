@@ -79,6 +79,8 @@ pub struct ReviewRecord {
     pub choice: Option<Value>,
     pub decided_by: Option<String>,
     pub decision_reason: Option<String>,
+    /// Who proposed a decision that needs two people.
+    pub proposed_by: Vec<String>,
     /// The movement of money that the review is about, if it is about one.
     pub money_transaction: Option<String>,
     pub money_amount: Option<i64>,
@@ -158,7 +160,15 @@ impl Store {
                    p.idempotency_key AS key, p.order_id AS "order", p.amount, p.currency,
                    p.channel, p.account, p.reference, p.state AS payment_state, r.reason, r.state,
                    r.version, r.opened_at, r.remind_at, r.ended_at, r.choice, r.decided_by,
-                   r.decision_reason, f.transaction_id AS "money_transaction?",
+                   r.decision_reason,
+                   ARRAY(
+                       SELECT DISTINCT d.operator
+                       FROM decision d JOIN operator o ON o.name = d.operator
+                       WHERE d.review_id = r.id AND d.did = 'Proposed'
+                         AND o.disabled_at IS NULL AND o.token_since <= d.at
+                       ORDER BY d.operator
+                   ) AS "proposed_by!",
+                   f.transaction_id AS "money_transaction?",
                    f.amount AS "money_amount?", f.currency AS "money_currency?"
             FROM review r
             JOIN payment p ON p.id = r.payment_id
@@ -190,7 +200,15 @@ impl Store {
                    p.idempotency_key AS key, p.order_id AS "order", p.amount, p.currency,
                    p.channel, p.account, p.reference, p.state AS payment_state, r.reason, r.state,
                    r.version, r.opened_at, r.remind_at, r.ended_at, r.choice, r.decided_by,
-                   r.decision_reason, f.transaction_id AS "money_transaction?",
+                   r.decision_reason,
+                   ARRAY(
+                       SELECT DISTINCT d.operator
+                       FROM decision d JOIN operator o ON o.name = d.operator
+                       WHERE d.review_id = r.id AND d.did = 'Proposed'
+                         AND o.disabled_at IS NULL AND o.token_since <= d.at
+                       ORDER BY d.operator
+                   ) AS "proposed_by!",
+                   f.transaction_id AS "money_transaction?",
                    f.amount AS "money_amount?", f.currency AS "money_currency?"
             FROM review r
             JOIN payment p ON p.id = r.payment_id

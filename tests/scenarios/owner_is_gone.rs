@@ -19,6 +19,8 @@ async fn terminated_while_unknown_it_is_resumed_and_found_by_a_lookup() {
     // The row blocks the order, whoever is gone.
     let other = pay(&world, "k2", &intent(&world, &order_id, "main", "pm_ok")).await;
     assert_eq!((other.status, other.text("code")), (409, "order_busy"), "{}", other.body);
+    let told = world.api.get(&format!("/v1/payment_intents/{}/explain", payment.text("id"))).await;
+    assert_eq!(told.text("workflow_status"), "terminated", "{}", told.body);
     let path = format!("/v1/payment_intents/{}/resume", payment.text("id"));
     // Twice is safe.
     for _ in 0..2 {

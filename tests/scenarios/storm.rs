@@ -1,6 +1,7 @@
-//! Many payments at once. Requests and answers are lost in every way that the sandbox knows,
-//! workers are killed, runs are terminated, reset, cancelled and woken. Once it is over, payers pay
-//! or leave and people decide by what the channel really did; then every law must hold.
+//! Many payments at once. Requests and answers are lost in every way that the sandbox knows, commits
+//! lose their answers, workers are killed, runs are terminated, reset, cancelled and woken.
+//! Once it is over, payers pay or leave and people decide by what the channel really did; then every
+//! law must hold.
 //!
 //! What is done to whom comes from one number, which `ONCEPAY_STORM_SEED` sets; when it is done is
 //! the machine's affair.
@@ -22,6 +23,7 @@ const ORDERS: usize = 40;
 const AT_ONCE: usize = 10;
 const STORM: Duration = Duration::from_secs(15);
 const BETWEEN_BLOWS: Duration = Duration::from_millis(150);
+const DARK: Duration = Duration::from_millis(700);
 /// Rounds of waking, paying and deciding after the storm, and the time that each is given.
 const ROUNDS: usize = 12;
 const BETWEEN_ROUNDS: Duration = Duration::from_secs(4);
@@ -127,11 +129,24 @@ async fn blow(world: &mut World, random: &mut Rng, wanted: &[Wanted]) {
             let _ = service.reset_workflow_execution(Request::new(request)).await;
         }
         45..52 => cancel(world, &workflow_id).await,
-        52..90 => resume(world, &victim.key).await,
+        52..80 => resume(world, &victim.key).await,
+        80..92 => disturb_the_database(world, random).await,
         _ => tokio::task::block_in_place(|| {
             world.kill_workers();
             world.start_worker().expect("a worker starts");
         }),
+    }
+}
+
+/// A commit whose answer is lost; or for a moment no connection at all.
+async fn disturb_the_database(world: &World, random: &mut Rng) {
+    let proxy = world.proxy.as_ref().expect("a proxy");
+    if random.u8(..3) > 0 {
+        proxy.lose_a_commit_answer(random.u32(..8));
+    } else {
+        proxy.set_open(false);
+        tokio::time::interval_at(tokio::time::Instant::now() + DARK, DARK).tick().await;
+        proxy.set_open(true);
     }
 }
 
@@ -223,7 +238,7 @@ fn seed() -> u64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_happens_every_law_holds_in_the_end() {
     let mut random = Rng::with_seed(seed());
-    let mut world = World::start(Setup { workers: 2, ..Setup::default() }).await;
+    let mut world = World::start(Setup { workers: 2, proxy: true, ..Setup::default() }).await;
     let wanted = plan(&world, &mut random).await;
     let api = world.api.clone();
     let requests: Vec<_> = wanted.iter().map(|one| (one.key.clone(), one.body.clone())).collect();
@@ -270,4 +285,8 @@ async fn whatever_happens_every_law_holds_in_the_end() {
         .await;
     }
     world.check().await;
+    let truth = world.sandbox.truth().await;
+    assert!(truth.charges().len() >= ORDERS / 4, "many orders are paid in the end");
+    assert!(truth.count("lookup") >= ORDERS / 4, "many answers were lost");
+    assert!(crate::people::recorded(&world, "Decided").await > 0, "people were asked");
 }

@@ -3,7 +3,8 @@
 
 use activities::limits::{FourEyes, MAX_RUNGS, MIN_DECISION_KEY_LEN};
 use anyhow::{Context, Result, bail, ensure};
-use clap::Parser;
+use clap::error::{ContextKind, ContextValue};
+use clap::{CommandFactory, Parser};
 use secrecy::{ExposeSecret, SecretString};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use url::Url;
 #[derive(Debug, Parser)]
 #[command(name = "worker", version)]
 pub struct Config {
-    /// PostgreSQL, under the role `oncepay_worker`.
+    /// PostgreSQL, under the role `oncepay_worker`. This or its file is required.
     #[arg(long, env = "ONCEPAY_DATABASE_URL", hide_env_values = true)]
     database_url: Option<SecretString>,
     /// A file that holds the database address.
@@ -40,11 +41,11 @@ pub struct Config {
     pub metrics_listen: SocketAddr,
     /// The sandbox channel's address.
     #[arg(long, env = "ONCEPAY_SANDBOX_URL")]
-    pub sandbox_url: Option<String>,
+    pub sandbox_url: String,
     /// A file with the sandbox accounts, a JSON list.
     #[arg(long, env = "ONCEPAY_SANDBOX_ACCOUNTS_FILE")]
-    sandbox_accounts_file: Option<PathBuf>,
-    /// The merchant's address for fulfilment.
+    sandbox_accounts_file: PathBuf,
+    /// The merchant's address for fulfilment; what it answers is told below.
     #[arg(long, env = "ONCEPAY_FULFILMENT_URL")]
     pub fulfilment_url: String,
     /// Waits before each lookup of an unknown outcome, in milliseconds, separated by commas.
@@ -57,7 +58,8 @@ pub struct Config {
           default_value = "5000,30000,300000",
           value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     awaiting_payer_ms: Vec<u64>,
-    /// The key that proves decisions, in hex; the API has the same.
+    /// The key that proves decisions, in hex, at least 16 bytes; the API has the same. This or its
+    /// file is required.
     #[arg(long, env = "ONCEPAY_DECISION_KEY", hide_env_values = true)]
     decision_key: Option<SecretString>,
     /// A file that holds the decision key.
@@ -70,6 +72,35 @@ pub struct Config {
     /// How much is logged, as `tracing` filters are written.
     #[arg(long, env = "ONCEPAY_LOG", default_value = "info,temporalio_sdk_core=warn")]
     pub log: String,
+}
+
+/// The settings, from the command line and the environment. Ends the program with what is wrong,
+/// and how the setting is called in the environment.
+pub fn read() -> Config {
+    Config::try_parse().unwrap_or_else(|error| {
+        let _ = error.print();
+        for variable in variables_of(&error) {
+            eprintln!("It is also set by {variable}.");
+        }
+        std::process::exit(error.exit_code());
+    })
+}
+
+/// The variables of the arguments that an error is about: whoever has set a variable does not know
+/// the argument's name.
+fn variables_of(error: &clap::Error) -> Vec<String> {
+    let told = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(argument)) => vec![argument.clone()],
+        Some(ContextValue::Strings(arguments)) => arguments.clone(),
+        _ => Vec::new(),
+    };
+    let command = Config::command();
+    let variable = |told: String| {
+        let long = told.split([' ', '=']).next()?.strip_prefix("--")?.to_owned();
+        let arg = command.get_arguments().find(|arg| arg.get_long() == Some(&long))?;
+        Some(arg.get_env()?.to_string_lossy().into_owned())
+    };
+    told.into_iter().filter_map(variable).collect()
 }
 
 impl Config {
@@ -92,9 +123,7 @@ impl Config {
     }
 
     pub fn channels(&self) -> Result<channels::Channels> {
-        let (Some(url), Some(file)) = (&self.sandbox_url, &self.sandbox_accounts_file) else {
-            bail!("ONCEPAY_SANDBOX_URL and ONCEPAY_SANDBOX_ACCOUNTS_FILE must be set");
-        };
+        let (url, file) = (&self.sandbox_url, &self.sandbox_accounts_file);
         let name = "ONCEPAY_SANDBOX_ACCOUNTS_FILE";
         let list = std::fs::read_to_string(file).with_context(|| format!("reading {name}"))?;
         channels::sandbox::accounts(url, &list)
@@ -137,8 +166,27 @@ mod tests {
     use super::*;
 
     fn parse(more: &[&str]) -> Result<Config, String> {
-        let base = ["worker", "--fulfilment-url", "http://127.0.0.1:1/f"];
-        Config::try_parse_from(base.iter().chain(more)).map_err(|error| error.to_string())
+        try_parse(more).map_err(|error| error.to_string())
+    }
+
+    fn try_parse(more: &[&str]) -> Result<Config, clap::Error> {
+        let base = [
+            "worker",
+            "--fulfilment-url=http://127.0.0.1:1/f",
+            "--sandbox-url=http://127.0.0.1:1",
+            "--sandbox-accounts-file=accounts.json",
+        ];
+        Config::try_parse_from(base.iter().chain(more))
+    }
+
+    #[test]
+    fn an_error_names_the_variable_as_well() {
+        let error = try_parse(&["--ladder-ms", "0"]).expect_err("refused");
+        assert_eq!(variables_of(&error), ["ONCEPAY_LOOKUP_LADDER_MS"]);
+        let error = Config::try_parse_from(["worker"]).expect_err("nothing is set");
+        let required =
+            ["ONCEPAY_SANDBOX_URL", "ONCEPAY_SANDBOX_ACCOUNTS_FILE", "ONCEPAY_FULFILMENT_URL"];
+        assert_eq!(variables_of(&error), required);
     }
 
     #[test]

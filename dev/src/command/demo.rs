@@ -26,14 +26,18 @@ pub enum After {
 pub fn run(workspace: &Workspace, after: After, json: Option<&Path>) -> Result<ExitCode> {
     eprintln!("cargo dev demo in {}", workspace.root().display());
     let session = Session::open(workspace)?;
+    if let Session::Theirs(state) = &session {
+        println!(
+            "\nplaying on the stack that is up already (pid {}), which stays up",
+            state.up.pid
+        );
+    }
+    up::print_table(session.addresses(), workspace);
     let played = play(workspace, &session, after, json);
     let code = match &played {
         Ok(Verdict::AsExpected) => ExitCode::SUCCESS,
         Ok(Verdict::Different) | Err(_) => ExitCode::FAILURE,
     };
-    if after == After::Stay {
-        up::print_table(session.addresses(), workspace);
-    }
     if let Session::Ours(mut running) = session {
         // A failure is looked into with everything still up, unless nobody is there to look.
         let held = match (after, &played) {

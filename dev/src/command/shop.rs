@@ -75,7 +75,10 @@ impl Shop {
         }
         let seen = self.settled(seen, scenario.ends.payment)?;
         let order_state = self.order_state(&order, scenario.ends.order)?;
-        let charges = self.charges(&method)?.len();
+        let mut charges = self.charges(&method)?.len();
+        if scenario.steps.contains(&Step::AnotherPaymentPays) {
+            charges += self.charges(&self.other_method())?.len();
+        }
         let review = self.open_question(&seen, scenario.ends.review)?;
         println!("  order {order_state}, {} at the channel", counted(charges));
         if let Some(reason) = &review {
@@ -107,7 +110,7 @@ impl Shop {
             Step::PayerPaysAnyway => self.payer_pays(scenario.account, method, "?force=true")?,
             Step::AnotherPaymentPays => {
                 let name = format!("{}-again", scenario.name);
-                let other = self.pay(&name, "main", order, &format!("pm_other_{}", self.run))?;
+                let other = self.pay(&name, "main", order, &self.other_method())?;
                 self.settled(other, "Persisted")?;
             }
             Step::Resume => {
@@ -121,6 +124,11 @@ impl Shop {
             Step::Decide(operator) => self.decide(&seen, method, operator)?,
         }
         Ok(seen)
+    }
+
+    /// The payment method of whoever pays an order beside the scenario's payment.
+    fn other_method(&self) -> String {
+        format!("pm_other_{}", self.run)
     }
 
     fn plan(&self, operation: &str, matching: &Value, kind: &str) -> Result<()> {

@@ -37,18 +37,21 @@ pub fn run(workspace: &Workspace, shape: Shape) -> ExitCode {
         return ExitCode::FAILURE;
     };
     let parts = parts(&state.addresses);
+    let pid = |name: &str| state.pid_of(name);
     match shape {
         Shape::Table => {
             let row = |(name, address, health): &Part| {
-                vec![(*name).to_owned(), address.clone(), health.words().to_owned()]
+                let pid = pid(name).map(|pid| format!("pid {pid}")).unwrap_or_default();
+                vec![(*name).to_owned(), address.clone(), health.words().to_owned(), pid]
             };
             say(&table::render(&parts.iter().map(row).collect::<Vec<_>>()));
         }
         Shape::Json => {
             let part = |(name, address, health): &Part| {
                 let answers = *health == Health::Answers;
-                let status = health.words();
-                json!({ "name": name, "address": address, "answers": answers, "status": status })
+                let (status, pid) = (health.words(), pid(name));
+                json!({ "name": name, "address": address, "answers": answers, "status": status,
+                        "pid": pid })
             };
             let parts: Vec<_> = parts.iter().map(part).collect();
             say(&format!("{:#}", json!({ "up": true, "pid": state.up.pid, "parts": parts })));

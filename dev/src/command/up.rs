@@ -161,8 +161,13 @@ pub fn run(workspace: &Workspace, stay: Stay) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Where everything answers, and which ports are not the well-known ones.
 pub fn print_table(addresses: &Addresses, workspace: &Workspace) {
     println!("\n{}", table::render(&addresses.rows(workspace)));
+    let replaced = addresses.replaced();
+    if !replaced.is_empty() {
+        println!("\n{}", replaced.join("\n"));
+    }
 }
 
 fn detach(workspace: &Workspace) -> Result<ExitCode> {
@@ -193,10 +198,6 @@ fn detach(workspace: &Workspace) -> Result<ExitCode> {
         bail!("`cargo dev up` failed:\n{text}");
     };
     print_table(&state.addresses, workspace);
-    let replaced = state.addresses.replaced();
-    if !replaced.is_empty() {
-        println!("\n{}", replaced.join("\n"));
-    }
     println!("\nruns in the background (pid {}); `cargo dev down` stops it", state.up.pid);
     Ok(ExitCode::SUCCESS)
 }

@@ -50,23 +50,16 @@ impl Ports {
     pub const ANY: Self =
         Self { http: 0, temporal: 0, ui: 0, postgres: 0, sandbox: 0, fulfilment: 0, worker: 0 };
 
-    /// Replaces taken ports and says so.
+    /// Replaces taken ports; [`Addresses::replaced`] says which.
     pub(super) fn settle(self) -> Result<Self> {
-        let settle = |name: &str, wished: u16| -> Result<u16> {
-            let port = ports::prefer(wished)?;
-            if let Some(line) = replacement(name, wished, port) {
-                eprintln!("{line}");
-            }
-            Ok(port)
-        };
         Ok(Self {
-            http: settle("the HTTP API", self.http)?,
-            temporal: settle("Temporal", self.temporal)?,
-            ui: settle("the Web UI", self.ui)?,
-            postgres: settle("PostgreSQL", self.postgres)?,
-            sandbox: settle("the sandbox", self.sandbox)?,
-            fulfilment: settle("fulfilment", self.fulfilment)?,
-            worker: settle("the worker", self.worker)?,
+            http: ports::prefer(self.http)?,
+            temporal: ports::prefer(self.temporal)?,
+            ui: ports::prefer(self.ui)?,
+            postgres: ports::prefer(self.postgres)?,
+            sandbox: ports::prefer(self.sandbox)?,
+            fulfilment: ports::prefer(self.fulfilment)?,
+            worker: ports::prefer(self.worker)?,
         })
     }
 }

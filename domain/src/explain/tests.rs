@@ -148,11 +148,24 @@ fn another_intent_is_possible_exactly_where_its_record_would_be_taken() {
 }
 
 #[test]
-fn a_review_is_decided_exactly_where_one_is_open_and_resuming_is_always_safe() {
+fn a_review_is_decided_where_one_is_open_that_leaves_a_choice() {
     each(|facts, told| {
         let decide = rule(of(told, Act::DecideReview));
-        assert_eq!(decide.is_none(), !facts.open_reviews.is_empty(), "{facts:?}");
-        assert_eq!(rule(of(told, Act::Resume)), None, "{facts:?}");
+        let has_choice = |review: &OpenReview| {
+            review.reason.is_none_or(|reason| any_choice(facts.state, reason).is_ok())
+        };
+        assert_eq!(decide.is_none(), facts.open_reviews.iter().any(has_choice), "{facts:?}");
+    });
+}
+
+#[test]
+fn whoever_is_not_finished_may_be_resumed() {
+    each(|facts, told| {
+        let money = facts.state.is_final() && facts.state.money().is_some();
+        let forbidden = rule(of(told, Act::Resume)).is_some();
+        let owed = of(told, Act::HandOverGoods);
+        let waits = matches!(rule(owed), Some(Rule::OneOwner | Rule::GoodsHeldByReview));
+        assert_eq!(forbidden, money && !waits, "{facts:?}");
     });
 }
 

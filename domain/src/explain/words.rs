@@ -29,7 +29,7 @@ impl Act {
 }
 
 impl Rule {
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::OneOwner,
         Self::NoRepeatWithoutProof,
         Self::PaidOnce,
@@ -43,6 +43,7 @@ impl Rule {
         Self::GoodsOnce,
         Self::GoodsHeldByReview,
         Self::NothingToDecide,
+        Self::NothingLeftToDo,
     ];
 
     /// The word that programs and the runbook cite.
@@ -62,6 +63,7 @@ impl Rule {
             Self::GoodsOnce => "goods_once",
             Self::GoodsHeldByReview => "goods_held_by_review",
             Self::NothingToDecide => "nothing_to_decide",
+            Self::NothingLeftToDo => "nothing_left_to_do",
         }
     }
 }

@@ -197,3 +197,25 @@ fn a_currency_without_a_limit_always_needs_two() {
         assert!(bad.parse::<FourEyes>().is_err(), "{bad:?} was taken");
     }
 }
+
+#[test]
+fn what_may_never_be_chosen_is_never_among_the_choices() {
+    for (_, payment) in crate::state_page::states() {
+        for reason in ReviewReason::ALL {
+            let payment = match payment {
+                PaymentState::ManualReview { .. } => PaymentState::ManualReview { reason },
+                ref other => other.clone(),
+            };
+            let never = any_choice(&payment, reason).is_err();
+            let facts = |money_is_known| ReviewFacts {
+                reason,
+                payment: payment.clone(),
+                money_is_known: money_is_known || reason == ReviewReason::AmountMismatch,
+                ..lost()
+            };
+            let some = |facts: ReviewFacts| choices(&facts).iter().any(|(_, may)| may.is_ok());
+            let ever = some(facts(false)) || some(facts(true));
+            assert_eq!(never, !ever, "{payment:?} {reason:?}");
+        }
+    }
+}

@@ -12,6 +12,7 @@ use domain::{PaymentId, PaymentIntent};
 use serde_json::Value;
 use std::sync::Arc;
 use store::StoreError;
+use workflows::payment::messages::Waiting;
 
 pub(super) const OPERATION: Operation = Operation {
     verb: Verb::Get,
@@ -34,9 +35,9 @@ pub(super) async fn handle(
     let id = PaymentId::parse(id).map_err(|_| not_found())?;
     match app.store.read_explained(&id).await {
         Ok(Some(payment)) => {
-            let waiting = app.temporal.waiting(&newest_run(&payment.intent)).await;
+            let (waiting, status) = asked(&app, &payment.intent).await;
             let shown = render(&payment, waiting.as_ref());
-            Ok(Answer::ok(linked(&app, &payment.intent, shown)))
+            Ok(Answer::ok(linked(&app, &payment.intent, status, shown)))
         }
         Ok(None) => {
             let found = app.temporal.find(&id).await?.ok_or_else(not_found)?;
@@ -52,19 +53,31 @@ pub(super) async fn handle(
 
 /// There is no row, or it cannot be read.
 async fn as_its_run_knows(app: &App, found: Found, unreadable: Option<&StoreError>) -> Answer {
-    let waiting = app.temporal.waiting(&newest_run(&found.intent)).await;
+    let (waiting, status) = asked(app, &found.intent).await;
     let view = found.view.as_ref();
     let now = chrono::Utc::now();
     let shown =
         render_without_row(&found.intent, view, waiting.as_ref(), unreadable.is_some(), now);
-    Answer::ok(linked(app, &found.intent, shown))
+    Answer::ok(linked(app, &found.intent, status, shown))
+}
+
+/// What the newest run waits for, in its own words, and how it is.
+async fn asked(app: &App, intent: &PaymentIntent) -> (Option<Waiting>, Option<&'static str>) {
+    let run = newest_run(intent);
+    tokio::join!(app.temporal.waiting(&run), app.temporal.status(&run))
 }
 
 fn newest_run(intent: &PaymentIntent) -> Run {
     Run { workflow_id: workflows::ids::payment(&intent.merchant, &intent.key), run_id: None }
 }
 
-fn linked(app: &App, intent: &PaymentIntent, mut shown: Value) -> Value {
+fn linked(
+    app: &App,
+    intent: &PaymentIntent,
+    status: Option<&'static str>,
+    mut shown: Value,
+) -> Value {
+    shown["workflow_status"] = status.into();
     let workflow_id = workflows::ids::payment(&intent.merchant, &intent.key);
     shown["web_ui"] = app.web_ui.as_ref().map(|ui| ui.workflow_page(&workflow_id)).into();
     shown

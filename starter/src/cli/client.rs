@@ -89,7 +89,13 @@ fn quote(key: &str) -> String {
 /// A problem document as one line.
 fn explain(status: StatusCode, problem: &Value) -> String {
     let text = |name: &str| problem[name].as_str();
-    let detail = text("detail").unwrap_or("no detail");
+    let detail = match status {
+        StatusCode::UNAUTHORIZED => {
+            "the operator's token is missing, unknown or disabled: --token, or \
+             ONCEPAY_OPERATOR_TOKEN"
+        }
+        _ => text("detail").unwrap_or("no detail"),
+    };
     let code = text("code").unwrap_or("no code");
     let field = text("field").map(|field| format!(", field {field}")).unwrap_or_default();
     let request = text("request_id").unwrap_or("-");
@@ -109,6 +115,8 @@ mod tests {
         });
         let line = explain(StatusCode::BAD_REQUEST, &problem);
         assert_eq!(line, "amount is missing (400 invalid_input, field amount, request r-1)");
+        let line = explain(StatusCode::UNAUTHORIZED, &json!({ "detail": "send a header" }));
+        assert!(line.contains("--token") && !line.contains("header"), "{line}");
         assert!(explain(StatusCode::BAD_GATEWAY, &json!(null)).contains("502"));
     }
 

@@ -1,6 +1,7 @@
 //! `oncepay config check`: whether this machine is set up to take payments. It reads and asks; it
 //! changes nothing.
 
+use super::say;
 use crate::settings::{ServeArgs, ServeSettings};
 use crate::temporal::Temporal;
 use clap::{Args, Subcommand};
@@ -42,7 +43,7 @@ pub(crate) async fn run(command: ConfigCommand) -> anyhow::Result<ExitCode> {
     let ConfigCommand::Check(args) = command;
     let findings = check(*args).await;
     for finding in &findings {
-        println!("{}", line(finding));
+        say(line(finding));
     }
     let good = findings.iter().all(|finding| finding.found.is_ok());
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -57,10 +58,11 @@ fn line(finding: &Finding) -> String {
 
 async fn check(args: CheckArgs) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let problems = args.serve.problems();
+    findings.extend(problems.into_iter().map(|of| Finding { of: "settings", found: Err(of) }));
     match args.serve.read() {
-        Err(error) => {
-            findings.push(Finding { of: "settings", found: Err(format!("{error:#}")) });
-        }
+        // Told above.
+        Err(_) => {}
         Ok(settings) => {
             let found = Ok(format!("read; HTTP on {}", settings.listen));
             findings.push(Finding { of: "settings", found });
@@ -135,9 +137,10 @@ mod tests {
     async fn a_setting_that_is_missing_is_one_line_and_nobody_is_asked() {
         let findings = found(&["--worker"]).await;
         let lines: Vec<_> = findings.iter().map(line).collect();
-        assert_eq!(lines.len(), 2, "{lines:?}");
-        assert!(lines[0].starts_with("problem  settings: ONCEPAY_DECISION_KEY"), "{lines:?}");
-        assert!(lines[1].contains("docs/SETTINGS.md"), "{lines:?}");
+        assert_eq!(lines.len(), 3, "{lines:?}");
+        assert!(lines[0].starts_with("problem  settings: ONCEPAY_DATABASE_URL"), "{lines:?}");
+        assert!(lines[1].starts_with("problem  settings: ONCEPAY_DECISION_KEY"), "{lines:?}");
+        assert!(lines[2].contains("docs/SETTINGS.md"), "{lines:?}");
     }
 
     #[tokio::test]

@@ -1,7 +1,7 @@
 //! `oncepay explain`: why a payment is where it is, and what a person may do about it.
 
 use super::client::Client;
-use super::{cell, print_json, span, table};
+use super::{cell, print_json, say, span, table};
 use crate::settings::ApiArgs;
 use chrono::{DateTime, Utc};
 use clap::Args;
@@ -24,7 +24,7 @@ pub(crate) async fn run(args: &ExplainArgs) -> anyhow::Result<()> {
     if args.api.json {
         print_json(&told);
     } else {
-        println!("{}", text(&told, Utc::now()));
+        say(text(&told, Utc::now()));
     }
     Ok(())
 }
@@ -39,7 +39,7 @@ fn text(told: &Value, now: DateTime<Utc>) -> String {
     }
     let list = |name: &str| told[name].as_array().map(Vec::as_slice).unwrap_or_default();
     let may = list("may").iter().map(|entry| vec![words(&entry["act"]), cell(&entry["how"])]);
-    parts.push(format!("{}", table(&["you may", "how"], may)));
+    parts.push(table(&["you may", "how"], may));
     let may_not = list("may_not").iter().map(|entry| {
         let mut why = cell(&entry["why"]);
         if !entry["until"].is_null() {
@@ -47,18 +47,20 @@ fn text(told: &Value, now: DateTime<Utc>) -> String {
         }
         vec![words(&entry["act"]), why, cell(&entry["rule"])]
     });
-    parts.push(format!("{}", table(&["you may not", "why", "rule"], may_not)));
+    parts.push(table(&["you may not", "why", "rule"], may_not));
     parts.join("\n\n")
 }
 
 /// What is known, one fact a line.
 fn facts(told: &Value, now: DateTime<Utc>) -> String {
-    let until = |what: &Value, until: &Value| match (what.as_str(), until.is_null()) {
-        (None, _) => "nothing".to_owned(),
-        (Some(what), true) => what.to_owned(),
-        (Some(what), false) => {
-            format!("{what}\nuntil {} ({})", span::time(until), span::ahead(until, now))
+    let until = |what: &Value, says: &str, until: &Value| {
+        // The Web UI renders Markdown, a terminal does not.
+        let what =
+            what.as_str().map_or_else(|| "nothing".to_owned(), |what| what.replace("**", ""));
+        if until.is_null() {
+            return what;
         }
+        format!("{what}\n{says} {} ({})", span::time(until), span::ahead(until, now))
     };
     let last = &told["last_event"];
     let mut rows = vec![vec![
@@ -71,10 +73,20 @@ fn facts(told: &Value, now: DateTime<Utc>) -> String {
         let text = format!("{}\n{moved}, by {who}", cell(&last["cause"]));
         rows.push(vec!["last event".to_owned(), text]);
     }
-    rows.push(vec!["waits for".to_owned(), until(&told["waits_for"], &told["waits_until"])]);
+    let waits = until(&told["waits_for"], "somebody looks by", &told["waits_until"]);
+    rows.push(vec!["waits for".to_owned(), waits]);
     if told["workflow_says"].is_string() {
-        let says = until(&told["workflow_says"], &told["workflow_until"]);
+        let says = until(&told["workflow_says"], "goes on by itself at", &told["workflow_until"]);
         rows.push(vec!["workflow says".to_owned(), says]);
+    }
+    if let Some(status) = told["workflow_status"].as_str().filter(|status| *status != "running") {
+        let status = if status == "none" { "there is none" } else { status }.replace('_', " ");
+        let nobody = if told["waits_for"].is_null() {
+            String::new()
+        } else {
+            "; nobody is at work on the payment: oncepay resume starts its workflow".to_owned()
+        };
+        rows.push(vec!["workflow".to_owned(), format!("{status}{nobody}")]);
     }
     for review in told["reviews"].as_array().into_iter().flatten() {
         let id = cell(&review["id"]);
@@ -84,7 +96,7 @@ fn facts(told: &Value, now: DateTime<Utc>) -> String {
     if told["web_ui"].is_string() {
         rows.push(vec!["web ui".to_owned(), cell(&told["web_ui"])]);
     }
-    format!("{}", table(&["fact", ""], rows))
+    table(&["fact", ""], rows)
 }
 
 fn words(word: &Value) -> String {
@@ -106,7 +118,8 @@ mod tests {
                 "at": "2026-12-01T04:00:00.123Z", "cause": "the channel's answer was lost",
             },
             "waits_for": "the channel's word", "waits_until": "2026-12-01T04:50:00Z",
-            "workflow_says": "Waiting for lookup 3 of 6", "workflow_until": null,
+            "workflow_says": "**Waiting** for lookup 3 of 6", "workflow_until": null,
+            "workflow_status": "terminated",
             "reviews": [{ "id": "rev_x", "reason": "outcome_unknown" }],
             "may": [{ "act": "resume", "how": "oncepay resume" }],
             "may_not": [{
@@ -120,8 +133,9 @@ mod tests {
         for wanted in [
             "pay_x Unknown: not known yet",
             "Processing becomes Unknown, by charge at 2026-12-01 04:00:00 UTC",
-            "until 2026-12-01 04:50:00 UTC (in 30 min)",
+            "somebody looks by 2026-12-01 04:50:00 UTC (in 30 min)",
             "Waiting for lookup 3 of 6",
+            "terminated; nobody is at work on the payment: oncepay resume starts its workflow",
             "rev_x outcome unknown: oncepay review show rev_x",
             "charge again",
             "no_repeat_without_proof",

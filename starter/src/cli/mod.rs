@@ -16,12 +16,28 @@ mod table;
 pub(crate) mod trace;
 
 use serde_json::Value;
+use std::fmt::Display;
+use std::io::{ErrorKind, Write};
 use table::table;
+
+/// Prints for whoever asked. A reader that has seen enough (`| head`) ends the command quietly.
+fn say(text: impl Display) {
+    let mut out = std::io::stdout().lock();
+    let said = writeln!(out, "{text}").and_then(|()| out.flush());
+    match said {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) => {
+            eprintln!("oncepay: writing the answer: {error}");
+            std::process::exit(1);
+        }
+    }
+}
 
 /// Prints JSON for a program.
 fn print_json(value: &Value) {
     // Cannot fail: a JSON value has string keys only.
-    println!("{}", serde_json::to_string_pretty(value).unwrap_or_default());
+    say(serde_json::to_string_pretty(value).unwrap_or_default());
 }
 
 /// A field as a person reads it.

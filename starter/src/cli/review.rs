@@ -1,7 +1,7 @@
 //! `oncepay review`: what waits for a person, and a person's decision.
 
 use super::client::{Client, Post};
-use super::{cell, money, print_json, span, status, table};
+use super::{cell, money, print_json, say, span, status, table};
 use crate::api::limits::{DEFAULT_PAGE, MAX_PAGE};
 use crate::settings::{ApiArgs, TokenArgs};
 use anyhow::bail;
@@ -105,15 +105,15 @@ async fn list(args: &ListArgs) -> anyhow::Result<()> {
     }
     let data = reviews["data"].as_array().map(Vec::as_slice).unwrap_or_default();
     if data.is_empty() {
-        println!("No review is {}.", args.state);
+        say(format_args!("No review is {}.", args.state));
         return Ok(());
     }
     let now = Utc::now();
-    let head = ["review", "reason", "payment", "amount", "age", "reminder", "decided by"];
-    println!("{}", table(&head, data.iter().map(|review| list_row(review, now))));
+    let head = ["review, payment", "reason, amount", "age, reminder"];
+    say(table(&head, data.iter().map(|review| list_row(review, now))));
     if reviews["has_more"] == json!(true) {
         let next = reviews["next_cursor"].as_str().unwrap_or_default();
-        println!("There are more; these are the oldest. The next ones: --cursor {next}");
+        say(format_args!("There are more; these are the oldest. The next ones: --cursor {next}"));
     }
     Ok(())
 }
@@ -138,18 +138,23 @@ fn cursor(text: &str) -> Result<String, &'static str> {
     if plain { Ok(text.to_owned()) } else { Err("is no next_cursor of the API") }
 }
 
-/// How old it is, and how long until somebody is reminded of it.
+/// Two lines each, so that 80 columns hold both ids whole; a third where somebody has said
+/// something.
 fn list_row(review: &Value, now: DateTime<Utc>) -> Vec<String> {
     let open = review["ended_at"].is_null();
-    let reminder = if open { span::ahead(&review["remind_at"], now) } else { "-".to_owned() };
+    let reminder = if open { span::ahead(&review["remind_at"], now) } else { String::new() };
+    let amount = money(&review["amount"], &review["currency"]);
+    let names = review["proposed_by"].as_array().into_iter().flatten().map(cell);
+    let names = names.collect::<Vec<_>>().join(", ");
+    let said = match review["decided_by"].as_str() {
+        Some(name) => format!("\ndecided by {name}"),
+        None if open && !names.is_empty() => format!("\nproposed by {names}"),
+        None => String::new(),
+    };
     vec![
-        cell(&review["id"]),
-        cell(&review["reason"]),
-        cell(&review["payment"]),
-        money(&review["amount"], &review["currency"]),
-        span::age(&review["opened_at"], now),
-        reminder,
-        cell(&review["decided_by"]),
+        format!("{}\n{}", cell(&review["id"]), cell(&review["payment"])),
+        format!("{}\n{amount}{said}", cell(&review["reason"]).replace('_', " ")),
+        format!("{}\n{reminder}", span::age(&review["opened_at"], now)),
     ]
 }
 
@@ -177,7 +182,7 @@ async fn decide(args: &DecideArgs) -> anyhow::Result<()> {
         print_json(&answer.body);
         return Ok(());
     }
-    println!("{}", outcome(&args.id, &answer.body));
+    say(outcome(&args.id, &answer.body));
     Ok(())
 }
 
@@ -194,6 +199,12 @@ fn outcome(id: &str, answer: &Value) -> String {
         _ => {
             let payment = &answer["payment"];
             let (id, state) = (cell(&payment["id"]), cell(&payment["state"]));
+            if answer["review"]["choice"]["kind"] == "resubmit_same_key" {
+                return format!(
+                    "Decided. {id} is sent once more, at your risk; it is {state} until then. \
+                     Look again: oncepay status {id}"
+                );
+            }
             format!("Decided. {id} {state}: {}", cell(&payment["message"]))
         }
     }
@@ -259,9 +270,14 @@ mod tests {
             "remind_at": "2026-12-01T04:00:00Z", "ended_at": null, "decided_by": null,
         });
         let now = span::instant(&json!("2026-12-01T03:30:00Z")).expect("a time");
-        assert_eq!(list_row(&review, now)[4..], ["3 h 30 min", "in 30 min", "-"]);
+        let amount = "outcome unknown\nCNY 19.99";
+        assert_eq!(list_row(&review, now), ["rev_x\npay_x", amount, "3 h 30 min\nin 30 min"]);
+        review["proposed_by"] = json!(["alice"]);
+        assert_eq!(list_row(&review, now)[1], format!("{amount}\nproposed by alice"));
         review["ended_at"] = json!("2026-12-01T01:00:00Z");
-        assert_eq!(list_row(&review, now)[5], "-");
+        review["decided_by"] = json!("bob");
+        assert_eq!(list_row(&review, now)[1], format!("{amount}\ndecided by bob"));
+        assert_eq!(list_row(&review, now)[2], "3 h 30 min\n");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `oncepay status`: shows whatever has this id.
 
 use super::client::Client;
-use super::{cell, money, print_json, table};
+use super::{cell, money, print_json, say, table};
 use crate::settings::ApiArgs;
 use anyhow::bail;
 use clap::Args;
@@ -46,7 +46,7 @@ const NOISE: [&str; 2] = ["object", "version"];
 
 /// Every simple field in a table of two columns; amounts with their currency.
 pub(super) fn print(resource: &Value) {
-    println!("{}", table(&["field", "value"], rows(resource)));
+    say(table(&["field", "value"], rows(resource)));
 }
 
 fn rows(resource: &Value) -> Vec<Vec<String>> {
@@ -57,6 +57,7 @@ fn rows(resource: &Value) -> Vec<Vec<String>> {
         let text = match value {
             Value::Null => return None,
             _ if NOISE.contains(&name.as_str()) => return None,
+            Value::Object(_) if name == "choice" => chosen(value),
             Value::Object(object) if object.contains_key("transaction") => format!(
                 "{} under {}",
                 money(&value["amount"], &value["currency"]),
@@ -72,6 +73,21 @@ fn rows(resource: &Value) -> Vec<Vec<String>> {
         Some(vec![name.clone(), text])
     };
     fields.filter_map(row).collect()
+}
+
+/// What a person chose, with everything that they said.
+fn chosen(choice: &Value) -> String {
+    let mut lines = vec![cell(&choice["kind"]).replace('_', " ")];
+    if choice["transaction"].is_string() {
+        let amount = match &choice["money"] {
+            Value::Object(_) => money(&choice["money"]["amount"], &choice["money"]["currency"]),
+            _ => money(&choice["amount"], &choice["currency"]),
+        };
+        lines.push(format!("{amount} under {}", cell(&choice["transaction"])));
+    }
+    let said = ["evidence", "risk"].into_iter().filter(|name| choice[*name].is_string());
+    lines.extend(said.map(|name| format!("{name}: {}", cell(&choice[name]))));
+    lines.join("\n")
 }
 
 /// A line of an order, one of its payments, or a choice or a proposal of a review.
@@ -104,6 +120,11 @@ mod tests {
             "money": { "transaction": "sbx_1", "amount": 1, "currency": "CNY" },
         });
         let rows = rows(&review);
+        let choice = json!({
+            "kind": "confirm_paid", "transaction": "sbx_1", "amount": 1999, "currency": "CNY",
+            "evidence": "line 7",
+        });
+        assert_eq!(chosen(&choice), "confirm paid\nCNY 19.99 under sbx_1\nevidence: line 7");
         let names: Vec<_> = rows.iter().map(|row| row[0].as_str()).collect();
         assert_eq!(names, ["amount", "currency", "money"]);
         assert_eq!(rows[2][1], "CNY 0.01 under sbx_1");

@@ -9,10 +9,11 @@ const LEAST_TEXT: u16 = 24;
 /// Comfy-table puts a space on both sides of a cell.
 const PADDING: u16 = 2;
 
-/// A table of these rows under this head.
-pub(super) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
+/// A table of these rows under this head. No line ends in spaces.
+pub(super) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let width = terminal_size::terminal_size().map(|(width, _)| width.0);
-    fitted(head, rows, width)
+    let table = fitted(head, rows, width).to_string();
+    table.lines().map(str::trim_end).collect::<Vec<_>>().join("\n")
 }
 
 fn fitted(

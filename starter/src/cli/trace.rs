@@ -1,7 +1,7 @@
 //! `oncepay trace`: everything that happened to an order, as a timeline.
 
 use super::client::Client;
-use super::{cell, money, print_json, span, table};
+use super::{cell, money, print_json, say, span, table};
 use crate::settings::ApiArgs;
 use clap::Args;
 use domain::OrderId;
@@ -23,7 +23,7 @@ pub(crate) async fn run(args: &TraceArgs) -> anyhow::Result<()> {
     if args.api.json {
         print_json(&trace);
     } else {
-        println!("{}", text(&trace));
+        say(text(&trace));
     }
     Ok(())
 }
@@ -33,30 +33,23 @@ fn text(trace: &Value) -> String {
     let payable = money(&order["payable"]["amount"], &order["payable"]["currency"]);
     let mut parts = vec![format!("{} {}, {payable}", cell(&order["id"]), cell(&order["state"]))];
     let payments = trace["payments"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if !payments.is_empty() {
-        parts.push(format!("{}", table(&PAYMENT_HEAD, (1..).zip(payments).map(payment))));
-    }
-    parts
-        .push(format!("{}", table(&["time", "step", "#", "what", "text"], lines(trace, payments))));
+    parts.extend((1..).zip(payments).map(payment));
+    parts.push(table(&["time", "step", "#", "what", "text"], lines(trace, payments)));
     if trace["truncated"] == json!(true) {
         parts.push("There is more than one answer holds; these are the oldest.".to_owned());
     }
     parts.join("\n\n")
 }
 
-const PAYMENT_HEAD: [&str; 5] = ["#", "payment", "state", "transaction", "workflow"];
-
-/// The workflow's page where that is known, else its id.
-fn payment((number, payment): (usize, &Value)) -> Vec<String> {
-    let page =
-        if payment["web_ui"].is_null() { &payment["workflow_id"] } else { &payment["web_ui"] };
-    vec![
-        number.to_string(),
-        cell(&payment["id"]),
-        cell(&payment["state"]),
-        cell(&payment["transaction"]),
-        cell(page),
-    ]
+/// One fact a line, so that every id and address can be copied whole.
+fn payment((number, payment): (usize, &Value)) -> String {
+    let mut lines = vec![format!("#{number} {} {}", cell(&payment["id"]), cell(&payment["state"]))];
+    let facts = ["transaction", "workflow_id", "web_ui"];
+    let known = facts.iter().filter(|fact| payment[**fact].is_string());
+    lines.extend(
+        known.map(|fact| format!("   {} {}", fact.replace('_', " "), cell(&payment[*fact]))),
+    );
+    lines.join("\n")
 }
 
 /// The timeline, with the time since the line before and the payment's number in the table above.

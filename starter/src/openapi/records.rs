@@ -119,6 +119,10 @@ fn traced_review() -> Value {
     ])
 }
 
+/// How the newest run under a payment's id may be.
+const WORKFLOW_STATUSES: [&str; 7] =
+    ["running", "completed", "failed", "canceled", "terminated", "timed_out", "none"];
+
 fn explanation() -> Value {
     let review = object(&[
         ("id", reference("ReviewId")),
@@ -147,6 +151,7 @@ fn explanation() -> Value {
         ("waits_until", instant_or_null()),
         ("workflow_says", text_or_null()),
         ("workflow_until", instant_or_null()),
+        ("workflow_status", or_null(&words(&WORKFLOW_STATUSES))),
         ("reviews", list(&review)),
         ("may", list(&may)),
         ("may_not", list(&may_not)),

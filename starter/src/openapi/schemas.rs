@@ -303,6 +303,7 @@ pub(super) fn review() -> Value {
         ("ended_at", instant_or_null()),
         ("choice", or_null(&any_object())),
         ("decided_by", text_or_null()),
+        ("proposed_by", list(&text())),
         ("decision_reason", text_or_null()),
     ])
 }

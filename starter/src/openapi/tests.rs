@@ -139,6 +139,7 @@ fn a_payment_is_rendered_as_its_schema_says_in_every_state() {
         let mut shown =
             resources::explain::render_without_row(&intent(), Some(&known), None, false, now);
         shown["web_ui"] = Value::Null;
+        shown["workflow_status"] = json!("running");
         assert_is("Explanation", &shown);
     }
     assert!(schemas::PAYMENT_STATES.iter().all(|state| states.contains(state)), "{states:?}");

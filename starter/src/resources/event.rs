@@ -40,11 +40,14 @@ pub(crate) fn cause(kind: &str, cause: &Value) -> String {
             _ => format!("declined: {}", word("code")),
         },
         "payer_action" => "the payer was shown how to pay".to_owned(),
+        "answer_lost" if cause["why"] == "sender_lost" => {
+            "whoever took the right to send is gone; whether they sent is not on record".to_owned()
+        }
         "answer_lost" => format!("the channel's answer was lost: {}", word("why")),
         "not_executed" => format!("proved not executed: {}", word("proof")),
         "closed_at_channel" => "closed at the channel".to_owned(),
         "start_expired" => "too late to send the charge: the payer has left".to_owned(),
-        "ladder_ended" => "the last lookup taught nothing; a person is asked".to_owned(),
+        "ladder_ended" => "nothing more can be learned by itself; a person is asked".to_owned(),
         "decided" => decided(&cause["choice"]),
         "resubmission_refused" => {
             "the order moved on before the request was sent again; a person is asked".to_owned()

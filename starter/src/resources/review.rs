@@ -32,6 +32,7 @@ pub(crate) fn render(review: &ReviewRecord) -> Value {
         "choice": review.choice,
         "decided_by": review.decided_by,
         "decision_reason": review.decision_reason,
+        "proposed_by": review.proposed_by,
     })
 }
 

@@ -115,6 +115,26 @@ impl Temporal {
         }
     }
 
+    /// How the newest run under a payment's id is: `running`, or how it ended; `none` where
+    /// Temporal knows none. Absent where Temporal does not say.
+    pub(crate) async fn status(&self, run: &Run) -> Option<&'static str> {
+        let doing = "reading a run's status";
+        let handle = self.handle(self.client(doing).ok()?, run);
+        let options = WorkflowDescribeOptions::builder().rpc_options(rpc()).build();
+        match within(CALL_LIMIT, doing, handle.describe(options)).await.ok()? {
+            Ok(description) => Some(match description.status() {
+                WorkflowExecutionStatus::Completed => "completed",
+                WorkflowExecutionStatus::Failed => "failed",
+                WorkflowExecutionStatus::Canceled => "canceled",
+                WorkflowExecutionStatus::Terminated => "terminated",
+                WorkflowExecutionStatus::TimedOut => "timed_out",
+                _ => "running",
+            }),
+            Err(WorkflowInteractionError::NotFound(_)) => Some("none"),
+            Err(_) => None,
+        }
+    }
+
     /// What a run waits for now, in its own words; `None` where no worker answers in time.
     pub(crate) async fn waiting(&self, run: &Run) -> Option<Waiting> {
         let client = self.client("asking a run what it waits for").ok()?;

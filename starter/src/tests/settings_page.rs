@@ -27,7 +27,9 @@ fn settings() -> BTreeMap<String, (Arg, Vec<String>)> {
 }
 
 fn table() -> String {
-    let mut table = "| setting | if absent | meaning | read by |\n|---|---|---|---|\n".to_owned();
+    let mut table =
+        "| setting | argument | if absent | meaning | read by |\n|---|---|---|---|---|\n"
+            .to_owned();
     for (name, (arg, mut readers)) in settings() {
         readers.sort();
         let readers = match readers.as_slice() {
@@ -37,10 +39,15 @@ fn table() -> String {
         let defaults = arg.get_default_values().iter();
         let defaults: Vec<_> =
             defaults.map(|value| format!("`{}`", value.to_string_lossy())).collect();
-        let default = if defaults.is_empty() { "–".to_owned() } else { defaults.join(",") };
+        let default = match defaults.as_slice() {
+            [] if arg.is_required_set() => "required".to_owned(),
+            [] => "–".to_owned(),
+            some => some.join(","),
+        };
+        let flag = arg.get_long().map_or_else(|| "–".to_owned(), |long| format!("`--{long}`"));
         let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
         let help = help.replace('|', "\\|");
-        let _ = writeln!(table, "| `{name}` | {default} | {help} | {readers} |");
+        let _ = writeln!(table, "| `{name}` | {flag} | {default} | {help} | {readers} |");
     }
     table
 }

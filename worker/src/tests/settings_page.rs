@@ -17,15 +17,20 @@ fn settings() -> BTreeMap<String, Arg> {
 }
 
 fn table() -> String {
-    let mut table = "| setting | if absent | meaning |\n|---|---|---|\n".to_owned();
+    let mut table = "| setting | argument | if absent | meaning |\n|---|---|---|---|\n".to_owned();
     for (name, arg) in settings() {
         let defaults = arg.get_default_values().iter();
         let defaults: Vec<_> =
             defaults.map(|value| format!("`{}`", value.to_string_lossy())).collect();
-        let default = if defaults.is_empty() { "–".to_owned() } else { defaults.join(",") };
+        let default = match defaults.as_slice() {
+            [] if arg.is_required_set() => "required".to_owned(),
+            [] => "–".to_owned(),
+            some => some.join(","),
+        };
+        let flag = arg.get_long().map_or_else(|| "–".to_owned(), |long| format!("`--{long}`"));
         let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
         let help = help.replace('|', "\\|");
-        let _ = writeln!(table, "| `{name}` | {default} | {help} |");
+        let _ = writeln!(table, "| `{name}` | {flag} | {default} | {help} |");
     }
     table
 }

@@ -69,6 +69,7 @@ pub(super) fn review() -> (ReviewRecord, ReviewDetail) {
         choice: Some(json!({ "kind": "confirm_not_paid" })),
         decided_by: Some(own("alice")),
         decision_reason: Some(own("seen")),
+        proposed_by: vec![own("bob")],
         money_transaction: Some(own("sbx_1")),
         money_amount: Some(1_999),
         money_currency: Some(own("CNY")),
