@@ -231,7 +231,7 @@ const TABLE: [(Code, Row); 31] = [
             "unknown_merchant",
             422,
             "There is no such merchant",
-            "load the merchant: `oncepay catalog load`",
+            "load the merchant: `oncepay catalog import`",
         ),
     ),
     (
