@@ -11,6 +11,9 @@ use url::Url;
 /// The API answers within about 5 s, also when it only knows that it does not know.
 const ANSWER_LIMIT: Duration = Duration::from_secs(15);
 
+const TOKEN_WANTED: &str = "the API knows no operator by this token: give one by --token or \
+    ONCEPAY_OPERATOR_TOKEN, as `oncepay operator add` printed it";
+
 pub(super) struct Client {
     http: reqwest::Client,
     api: Url,
@@ -89,7 +92,11 @@ fn quote(key: &str) -> String {
 /// A problem document as one line.
 fn explain(status: StatusCode, problem: &Value) -> String {
     let text = |name: &str| problem[name].as_str();
-    let detail = text("detail").unwrap_or("no detail");
+    let detail = match status {
+        // The API speaks of a header, which nobody types here.
+        StatusCode::UNAUTHORIZED => TOKEN_WANTED,
+        _ => text("detail").unwrap_or("no detail"),
+    };
     let code = text("code").unwrap_or("no code");
     let field = text("field").map(|field| format!(", field {field}")).unwrap_or_default();
     let request = text("request_id").unwrap_or("-");
@@ -109,6 +116,8 @@ mod tests {
         });
         let line = explain(StatusCode::BAD_REQUEST, &problem);
         assert_eq!(line, "amount is missing (400 invalid_input, field amount, request r-1)");
+        let unknown = explain(StatusCode::UNAUTHORIZED, &problem);
+        assert!(unknown.contains("--token") && unknown.contains("ONCEPAY_OPERATOR_TOKEN"));
         assert!(explain(StatusCode::BAD_GATEWAY, &json!(null)).contains("502"));
     }
 
