@@ -3,7 +3,7 @@
 
 use activities::limits::{FourEyes, MAX_RUNGS, MIN_DECISION_KEY_LEN};
 use anyhow::{Context, Result, bail, ensure};
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use secrecy::{ExposeSecret, SecretString};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -33,22 +33,26 @@ pub struct Config {
     #[arg(long, env = "ONCEPAY_TASK_QUEUE", default_value = workflows::ids::PAYMENTS_QUEUE)]
     pub task_queue: String,
     /// Where /healthz and /readyz are served.
-    #[arg(long, env = "ONCEPAY_WORKER_LISTEN", default_value = "127.0.0.1:8081")]
+    #[arg(long = "worker-listen", env = "ONCEPAY_WORKER_LISTEN", default_value = "127.0.0.1:8081")]
     pub listen: SocketAddr,
     /// Where metrics are served, under /metrics.
-    #[arg(long, env = "ONCEPAY_WORKER_METRICS_LISTEN", default_value = "127.0.0.1:9465")]
+    #[arg(
+        long = "worker-metrics-listen",
+        env = "ONCEPAY_WORKER_METRICS_LISTEN",
+        default_value = "127.0.0.1:9465"
+    )]
     pub metrics_listen: SocketAddr,
     /// The sandbox channel's address.
     #[arg(long, env = "ONCEPAY_SANDBOX_URL")]
-    pub sandbox_url: Option<String>,
+    pub sandbox_url: String,
     /// A file with the sandbox accounts, a JSON list.
     #[arg(long, env = "ONCEPAY_SANDBOX_ACCOUNTS_FILE")]
-    sandbox_accounts_file: Option<PathBuf>,
+    sandbox_accounts_file: PathBuf,
     /// The merchant's address for fulfilment.
     #[arg(long, env = "ONCEPAY_FULFILMENT_URL")]
     pub fulfilment_url: String,
     /// Waits before each lookup of an unknown outcome, in milliseconds, separated by commas.
-    #[arg(long, env = "ONCEPAY_LOOKUP_LADDER_MS", value_delimiter = ',',
+    #[arg(long = "lookup-ladder-ms", env = "ONCEPAY_LOOKUP_LADDER_MS", value_delimiter = ',',
           default_value = "1000,3000,10000,30000,300000,1800000",
           value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     ladder_ms: Vec<u64>,
@@ -73,6 +77,17 @@ pub struct Config {
 }
 
 impl Config {
+    /// From the command line and the environment.
+    ///
+    /// # Errors
+    /// What clap says, and the variables of the arguments that it names.
+    pub fn read() -> Result<Self, (clap::Error, String)> {
+        Self::try_parse().map_err(|error| {
+            let variables = variables(&error);
+            (error, variables)
+        })
+    }
+
     pub fn database_url(&self) -> Result<SecretString> {
         secret(
             "ONCEPAY_DATABASE_URL",
@@ -92,9 +107,7 @@ impl Config {
     }
 
     pub fn channels(&self) -> Result<channels::Channels> {
-        let (Some(url), Some(file)) = (&self.sandbox_url, &self.sandbox_accounts_file) else {
-            bail!("ONCEPAY_SANDBOX_URL and ONCEPAY_SANDBOX_ACCOUNTS_FILE must be set");
-        };
+        let (url, file) = (&self.sandbox_url, &self.sandbox_accounts_file);
         let name = "ONCEPAY_SANDBOX_ACCOUNTS_FILE";
         let list = std::fs::read_to_string(file).with_context(|| format!("reading {name}"))?;
         channels::sandbox::accounts(url, &list)
@@ -118,6 +131,18 @@ impl Config {
     }
 }
 
+/// The variables of the arguments that an error names: most people set those.
+fn variables(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let named = text.split("Usage:").next().unwrap_or_default();
+    let command = Config::command();
+    let names = command.get_arguments().filter_map(|arg| {
+        let is_named = named.contains(&format!("--{} ", arg.get_long()?));
+        is_named.then(|| arg.get_env().map(|name| name.to_string_lossy().into_owned()))?
+    });
+    names.collect::<Vec<_>>().join(", ")
+}
+
 /// A secret from its variable, or from the file that the variable with `_FILE` names.
 fn secret(name: &str, value: Option<&SecretString>, file: Option<&Path>) -> Result<SecretString> {
     match (value, file) {
@@ -137,23 +162,39 @@ mod tests {
     use super::*;
 
     fn parse(more: &[&str]) -> Result<Config, String> {
-        let base = ["worker", "--fulfilment-url", "http://127.0.0.1:1/f"];
-        Config::try_parse_from(base.iter().chain(more)).map_err(|error| error.to_string())
+        let base = [
+            "worker",
+            "--fulfilment-url=http://127.0.0.1:1/f",
+            "--sandbox-url=http://127.0.0.1:1",
+            "--sandbox-accounts-file=accounts.json",
+        ];
+        let parsed = Config::try_parse_from(base.iter().chain(more));
+        parsed.map_err(|error| format!("{error} {}", variables(&error)))
     }
 
     #[test]
     fn a_bad_setting_is_named() {
         for (flag, value) in [
             ("--temporal-address", "not an address"),
-            ("--listen", "nowhere"),
-            ("--metrics-listen", "nowhere"),
-            ("--ladder-ms", "0"),
-            ("--ladder-ms", "1,x"),
+            ("--worker-listen", "nowhere"),
+            ("--worker-metrics-listen", "nowhere"),
+            ("--lookup-ladder-ms", "0"),
+            ("--lookup-ladder-ms", "1,x"),
             ("--database-connections", "0"),
             ("--four-eyes-above", "1000"),
         ] {
             let error = parse(&[flag, value]).expect_err("refused");
             assert!(error.contains(flag), "{error}");
+            let variable = flag[2..].replace('-', "_").to_uppercase();
+            assert!(error.ends_with(&format!("ONCEPAY_{variable}")), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_missing_setting_is_named_by_its_variable() {
+        let error = Config::try_parse_from(["worker"]).expect_err("refused");
+        for name in ["FULFILMENT_URL", "SANDBOX_URL", "SANDBOX_ACCOUNTS_FILE"] {
+            assert!(variables(&error).contains(&format!("ONCEPAY_{name}")), "{error}");
         }
     }
 
@@ -170,7 +211,7 @@ mod tests {
     #[test]
     fn a_ladder_has_a_limit() {
         let long = vec!["1"; MAX_RUNGS + 1].join(",");
-        let config = parse(&["--ladder-ms", &long, "--decision-key", &"00".repeat(16)]);
+        let config = parse(&["--lookup-ladder-ms", &long, "--decision-key", &"00".repeat(16)]);
         let error = config.expect("parses").settings().err().expect("refused").to_string();
         assert!(error.contains("ONCEPAY_LOOKUP_LADDER_MS"), "{error}");
     }
