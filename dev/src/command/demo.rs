@@ -26,14 +26,16 @@ pub enum After {
 pub fn run(workspace: &Workspace, after: After, json: Option<&Path>) -> Result<ExitCode> {
     eprintln!("cargo dev demo in {}", workspace.root().display());
     let session = Session::open(workspace)?;
+    // First where everything is, so that somebody may watch.
+    up::print_table(session.addresses(), workspace);
+    if let Session::Theirs(state) = &session {
+        println!("\n{}", elsewhere(state.up.pid));
+    }
     let played = play(workspace, &session, after, json);
     let code = match &played {
         Ok(Verdict::AsExpected) => ExitCode::SUCCESS,
         Ok(Verdict::Different) | Err(_) => ExitCode::FAILURE,
     };
-    if after == After::Stay {
-        up::print_table(session.addresses(), workspace);
-    }
     if let Session::Ours(mut running) = session {
         // A failure is looked into with everything still up, unless nobody is there to look.
         let held = match (after, &played) {
@@ -50,6 +52,11 @@ pub fn run(workspace: &Workspace, after: After, json: Option<&Path>) -> Result<E
         held?;
     }
     played.map(|_| code)
+}
+
+/// Said where another `up` has the stack: it is not this command's to stop.
+fn elsewhere(pid: u32) -> String {
+    format!("playing on the stack that runs already (pid {pid}); it is left up afterwards")
 }
 
 /// Whether all scenarios ended as they should.
@@ -103,7 +110,7 @@ fn play(
 }
 
 fn rows(outcomes: &[Outcome]) -> Vec<Vec<String>> {
-    let head = ["scenario", "payment", "order", "charges", "open question", "payment id"]
+    let head = ["scenario", "payment", "order", "its charges", "open question", "payment id"]
         .map(str::to_owned)
         .to_vec();
     let row = |outcome: &Outcome| {
