@@ -1,6 +1,7 @@
 //! `oncepay catalog import`: loads merchants, products and coupons from a file, as the owner of
 //! the database. What is there gets its new name and price; stock that is there stays.
 
+use super::say;
 use crate::settings::DatabaseArgs;
 use anyhow::{Context, ensure};
 use clap::{Args, Subcommand};
@@ -87,12 +88,12 @@ pub(crate) async fn run(command: &CatalogCommand) -> anyhow::Result<()> {
     let store = Store::connect_lazy(url.expose_secret(), 1).context("ONCEPAY_DATABASE_URL")?;
     store.load_catalog(&catalog.merchants, &catalog.products, &catalog.coupons).await?;
     store.close().await;
-    println!(
+    say(&format!(
         "Loaded {} merchants, {} products, {} coupons.",
         catalog.merchants.len(),
         catalog.products.len(),
         catalog.coupons.len(),
-    );
+    ));
     Ok(())
 }
 

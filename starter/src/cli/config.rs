@@ -1,6 +1,7 @@
 //! `oncepay config check`: whether this machine is set up to take payments. It reads and asks; it
 //! changes nothing.
 
+use super::say;
 use crate::settings::{ServeArgs, ServeSettings};
 use crate::temporal::Temporal;
 use clap::{Args, Subcommand};
@@ -42,7 +43,7 @@ pub(crate) async fn run(command: ConfigCommand) -> anyhow::Result<ExitCode> {
     let ConfigCommand::Check(args) = command;
     let findings = check(*args).await;
     for finding in &findings {
-        println!("{}", line(finding));
+        say(&line(finding));
     }
     let good = findings.iter().all(|finding| finding.found.is_ok());
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })

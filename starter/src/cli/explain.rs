@@ -1,7 +1,7 @@
 //! `oncepay explain`: why a payment is where it is, and what a person may do about it.
 
 use super::client::Client;
-use super::{cell, print_json, span, table};
+use super::{cell, print_json, say, span, table};
 use crate::settings::ApiArgs;
 use chrono::{DateTime, Utc};
 use clap::Args;
@@ -24,7 +24,7 @@ pub(crate) async fn run(args: &ExplainArgs) -> anyhow::Result<()> {
     if args.api.json {
         print_json(&told);
     } else {
-        println!("{}", text(&told, Utc::now()));
+        say(&text(&told, Utc::now()));
     }
     Ok(())
 }
@@ -39,7 +39,7 @@ fn text(told: &Value, now: DateTime<Utc>) -> String {
     }
     let list = |name: &str| told[name].as_array().map(Vec::as_slice).unwrap_or_default();
     let may = list("may").iter().map(|entry| vec![words(&entry["act"]), cell(&entry["how"])]);
-    parts.push(format!("{}", table(&["you may", "how"], may)));
+    parts.push(table(&["you may", "how"], may));
     let may_not = list("may_not").iter().map(|entry| {
         let mut why = cell(&entry["why"]);
         if !entry["until"].is_null() {
@@ -47,17 +47,21 @@ fn text(told: &Value, now: DateTime<Utc>) -> String {
         }
         vec![words(&entry["act"]), why, cell(&entry["rule"])]
     });
-    parts.push(format!("{}", table(&["you may not", "why", "rule"], may_not)));
+    parts.push(table(&["you may not", "why", "rule"], may_not));
     parts.join("\n\n")
 }
 
+/// Said where the workflow did not answer.
+const SILENT: &str = "nothing: no run is open (it ended or was terminated), or no worker answers; \
+    oncepay resume wakes the run, or starts one";
+
 /// What is known, one fact a line.
 fn facts(told: &Value, now: DateTime<Utc>) -> String {
-    let until = |what: &Value, until: &Value| match (what.as_str(), until.is_null()) {
+    let until = |what: &Value, word: &str, until: &Value| match (what.as_str(), until.is_null()) {
         (None, _) => "nothing".to_owned(),
         (Some(what), true) => what.to_owned(),
         (Some(what), false) => {
-            format!("{what}\nuntil {} ({})", span::time(until), span::ahead(until, now))
+            format!("{what}\n{word} {} ({})", span::time(until), span::ahead(until, now))
         }
     };
     let last = &told["last_event"];
@@ -71,10 +75,14 @@ fn facts(told: &Value, now: DateTime<Utc>) -> String {
         let text = format!("{}\n{moved}, by {who}", cell(&last["cause"]));
         rows.push(vec!["last event".to_owned(), text]);
     }
-    rows.push(vec!["waits for".to_owned(), until(&told["waits_for"], &told["waits_until"])]);
+    let waits = until(&told["waits_for"], "until, by the record,", &told["waits_until"]);
+    rows.push(vec!["waits for".to_owned(), waits]);
     if told["workflow_says"].is_string() {
-        let says = until(&told["workflow_says"], &told["workflow_until"]);
-        rows.push(vec!["workflow says".to_owned(), says]);
+        let says = until(&told["workflow_says"], "it looks again by", &told["workflow_until"]);
+        // Written for the Temporal Web UI, which reads Markdown.
+        rows.push(vec!["workflow says".to_owned(), says.replace("**", "")]);
+    } else if told["waits_for"].is_string() {
+        rows.push(vec!["workflow says".to_owned(), SILENT.to_owned()]);
     }
     for review in told["reviews"].as_array().into_iter().flatten() {
         let id = cell(&review["id"]);
@@ -84,7 +92,7 @@ fn facts(told: &Value, now: DateTime<Utc>) -> String {
     if told["web_ui"].is_string() {
         rows.push(vec!["web ui".to_owned(), cell(&told["web_ui"])]);
     }
-    format!("{}", table(&["fact", ""], rows))
+    table(&["fact", ""], rows)
 }
 
 fn words(word: &Value) -> String {
@@ -106,7 +114,7 @@ mod tests {
                 "at": "2026-12-01T04:00:00.123Z", "cause": "the channel's answer was lost",
             },
             "waits_for": "the channel's word", "waits_until": "2026-12-01T04:50:00Z",
-            "workflow_says": "Waiting for lookup 3 of 6", "workflow_until": null,
+            "workflow_says": "Waiting for **lookup 3 of 6**", "workflow_until": null,
             "reviews": [{ "id": "rev_x", "reason": "outcome_unknown" }],
             "may": [{ "act": "resume", "how": "oncepay resume" }],
             "may_not": [{
@@ -120,7 +128,7 @@ mod tests {
         for wanted in [
             "pay_x Unknown: not known yet",
             "Processing becomes Unknown, by charge at 2026-12-01 04:00:00 UTC",
-            "until 2026-12-01 04:50:00 UTC (in 30 min)",
+            "until, by the record, 2026-12-01 04:50:00 UTC (in 30 min)",
             "Waiting for lookup 3 of 6",
             "rev_x outcome unknown: oncepay review show rev_x",
             "charge again",
@@ -129,6 +137,17 @@ mod tests {
         ] {
             assert!(text.contains(wanted), "{wanted:?} is not in\n{text}");
         }
-        assert!(!text.contains("The row was not read"));
+        assert!(!text.contains("The row was not read") && !text.contains("no run is open"));
+    }
+
+    #[test]
+    fn a_workflow_that_does_not_answer_is_said_with_the_way_out() {
+        let told = json!({
+            "payment": "pay_x", "state": "Unknown", "source": "row", "waits_for": "the channel",
+        });
+        let text = text(&told, Utc::now());
+        assert!(text.contains("no run is open") && text.contains("oncepay resume"), "{text}");
+        let ended = json!({ "payment": "pay_x", "state": "Failed", "source": "row" });
+        assert!(!super::text(&ended, Utc::now()).contains("no run is open"));
     }
 }

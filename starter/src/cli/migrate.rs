@@ -1,5 +1,6 @@
 //! `oncepay migrate`: brings the schema up to date, as the role that owns it.
 
+use super::say;
 use crate::settings::{DatabaseArgs, secret};
 use anyhow::{Context, bail};
 use clap::Args;
@@ -42,7 +43,7 @@ pub(crate) async fn run(args: &MigrateArgs) -> anyhow::Result<()> {
     let store = Store::connect_lazy(url.expose_secret(), 2).context("ONCEPAY_DATABASE_URL")?;
     store.migrate().await?;
     store.close().await;
-    println!("The schema is at migration {}.", newest_version());
+    say(&format!("The schema is at migration {}.", newest_version()));
     Ok(())
 }
 

@@ -16,12 +16,25 @@ mod table;
 pub(crate) mod trace;
 
 use serde_json::Value;
+use std::io::{ErrorKind, Write};
 use table::table;
+
+/// What a shell says of a program whose reader left (128 + SIGPIPE), as for other tools.
+const READER_LEFT: i32 = 141;
+
+/// Prints a text and ends its line. A reader that has seen enough (`| head -1`) ends the program
+/// quietly.
+fn say(text: &str) {
+    let written = writeln!(std::io::stdout(), "{text}");
+    if written.is_err_and(|error| error.kind() == ErrorKind::BrokenPipe) {
+        std::process::exit(READER_LEFT);
+    }
+}
 
 /// Prints JSON for a program.
 fn print_json(value: &Value) {
     // Cannot fail: a JSON value has string keys only.
-    println!("{}", serde_json::to_string_pretty(value).unwrap_or_default());
+    say(&serde_json::to_string_pretty(value).unwrap_or_default());
 }
 
 /// A field as a person reads it.

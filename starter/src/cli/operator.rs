@@ -1,6 +1,6 @@
 //! `oncepay operator`: who may decide reviews, as the owner of the database keeps them.
 
-use super::{print_json, table};
+use super::{print_json, say, table};
 use crate::resources::rfc3339;
 use crate::settings::{DatabaseArgs, secret};
 use anyhow::{Context, bail};
@@ -92,7 +92,7 @@ async fn add(args: &AddArgs) -> anyhow::Result<()> {
     store.close().await;
     if given.is_none() {
         // Alone on standard output, so that a script can keep it.
-        println!("{}", token.expose_secret());
+        say(token.expose_secret());
         eprintln!("{name} may decide with this token. It is not shown again.");
     } else {
         eprintln!("{name} may decide with the token that was given.");
@@ -128,7 +128,7 @@ async fn list(args: &ListArgs) -> anyhow::Result<()> {
         let disabled = operator.disabled_at.map_or_else(|| "-".to_owned(), rfc3339);
         vec![operator.name.clone(), rfc3339(operator.created_at), disabled]
     };
-    println!("{}", table(&["name", "added at", "disabled at"], operators.iter().map(row)));
+    say(&table(&["name", "added at", "disabled at"], operators.iter().map(row)));
     Ok(())
 }
 
@@ -139,7 +139,7 @@ async fn disable(args: &DisableArgs) -> anyhow::Result<()> {
     if !found {
         bail!("there is no operator {}", args.name);
     }
-    println!("{} may decide no more.", args.name);
+    say(&format!("{} may decide no more.", args.name));
     Ok(())
 }
 

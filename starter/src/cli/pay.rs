@@ -2,6 +2,7 @@
 
 use super::client::{Client, Post};
 use super::print_json;
+use super::say;
 use crate::settings::{ApiArgs, TokenArgs};
 use clap::Args;
 use reqwest::StatusCode;
@@ -67,7 +68,7 @@ pub(crate) async fn run(args: &PayArgs) -> anyhow::Result<ExitCode> {
     if args.api.json {
         print_json(&answer.body);
     } else {
-        println!("{}", line(answer.status, &answer.body));
+        say(&line(answer.status, &answer.body));
     }
     Ok(ExitCode::from(exit_status(&answer.body)))
 }

@@ -1,7 +1,7 @@
 //! `oncepay resume`: wakes the workflows of payments.
 
 use super::client::{Client, Post};
-use super::{cell, print_json};
+use super::{cell, print_json, say};
 use crate::settings::{ApiArgs, TokenArgs};
 use anyhow::bail;
 use clap::Args;
@@ -34,7 +34,7 @@ pub(crate) async fn run(args: &ResumeArgs) -> anyhow::Result<()> {
         let post = Post { path: &path, key: &key, token: Some(&token), body: &json!({}) };
         match client.post(post).await {
             Ok(answer) if args.api.json => print_json(&answer.body),
-            Ok(answer) => println!("{id} woken; it was {}", cell(&answer.body["state"])),
+            Ok(answer) => say(&format!("{id} woken; it was {}", cell(&answer.body["state"]))),
             Err(error) => {
                 failed += 1;
                 eprintln!("{id}: {error:#}");

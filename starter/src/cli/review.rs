@@ -1,7 +1,7 @@
 //! `oncepay review`: what waits for a person, and a person's decision.
 
 use super::client::{Client, Post};
-use super::{cell, money, print_json, span, status, table};
+use super::{cell, money, print_json, say, span, status, table};
 use crate::api::limits::{DEFAULT_PAGE, MAX_PAGE};
 use crate::settings::{ApiArgs, TokenArgs};
 use anyhow::bail;
@@ -105,15 +105,15 @@ async fn list(args: &ListArgs) -> anyhow::Result<()> {
     }
     let data = reviews["data"].as_array().map(Vec::as_slice).unwrap_or_default();
     if data.is_empty() {
-        println!("No review is {}.", args.state);
+        say(&format!("No review is {}.", args.state));
         return Ok(());
     }
     let now = Utc::now();
-    let head = ["review", "reason", "payment", "amount", "age", "reminder", "decided by"];
-    println!("{}", table(&head, data.iter().map(|review| list_row(review, now))));
+    let head = ["review, payment", "reason, amount", "age", "reminder, or who decided"];
+    say(&table(&head, data.iter().map(|review| list_row(review, now))));
     if reviews["has_more"] == json!(true) {
         let next = reviews["next_cursor"].as_str().unwrap_or_default();
-        println!("There are more; these are the oldest. The next ones: --cursor {next}");
+        say(&format!("There are more; these are the oldest. The next ones: --cursor {next}"));
     }
     Ok(())
 }
@@ -138,19 +138,21 @@ fn cursor(text: &str) -> Result<String, &'static str> {
     if plain { Ok(text.to_owned()) } else { Err("is no next_cursor of the API") }
 }
 
-/// How old it is, and how long until somebody is reminded of it.
+/// How old it is, and how long until somebody is reminded of it. Two lines each: with both ids in
+/// one line it is wider than a terminal.
 fn list_row(review: &Value, now: DateTime<Utc>) -> Vec<String> {
     let open = review["ended_at"].is_null();
-    let reminder = if open { span::ahead(&review["remind_at"], now) } else { "-".to_owned() };
+    let ends = if open { span::ahead(&review["remind_at"], now) } else { decider(review) };
     vec![
-        cell(&review["id"]),
-        cell(&review["reason"]),
-        cell(&review["payment"]),
-        money(&review["amount"], &review["currency"]),
+        format!("{}\n{}", cell(&review["id"]), cell(&review["payment"])),
+        format!("{}\n{}", cell(&review["reason"]), money(&review["amount"], &review["currency"])),
         span::age(&review["opened_at"], now),
-        reminder,
-        cell(&review["decided_by"]),
+        ends,
     ]
+}
+
+fn decider(review: &Value) -> String {
+    cell(&review["decided_by"])
 }
 
 async fn show(args: &ShowArgs) -> anyhow::Result<()> {
@@ -177,7 +179,7 @@ async fn decide(args: &DecideArgs) -> anyhow::Result<()> {
         print_json(&answer.body);
         return Ok(());
     }
-    println!("{}", outcome(&args.id, &answer.body));
+    say(&outcome(&args.id, &answer.body));
     Ok(())
 }
 
@@ -259,9 +261,12 @@ mod tests {
             "remind_at": "2026-12-01T04:00:00Z", "ended_at": null, "decided_by": null,
         });
         let now = span::instant(&json!("2026-12-01T03:30:00Z")).expect("a time");
-        assert_eq!(list_row(&review, now)[4..], ["3 h 30 min", "in 30 min", "-"]);
+        let row = list_row(&review, now);
+        assert_eq!(row[..2], ["rev_x\npay_x", "outcome_unknown\nCNY 19.99"]);
+        assert_eq!(row[2..], ["3 h 30 min", "in 30 min"]);
         review["ended_at"] = json!("2026-12-01T01:00:00Z");
-        assert_eq!(list_row(&review, now)[5], "-");
+        review["decided_by"] = json!("alice");
+        assert_eq!(list_row(&review, now)[3], "alice");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `oncepay status`: shows whatever has this id.
 
 use super::client::Client;
-use super::{cell, money, print_json, table};
+use super::{cell, money, print_json, say, span, table};
 use crate::settings::ApiArgs;
 use anyhow::bail;
 use clap::Args;
@@ -46,7 +46,7 @@ const NOISE: [&str; 2] = ["object", "version"];
 
 /// Every simple field in a table of two columns; amounts with their currency.
 pub(super) fn print(resource: &Value) {
-    println!("{}", table(&["field", "value"], rows(resource)));
+    say(&table(&["field", "value"], rows(resource)));
 }
 
 fn rows(resource: &Value) -> Vec<Vec<String>> {
@@ -57,6 +57,7 @@ fn rows(resource: &Value) -> Vec<Vec<String>> {
         let text = match value {
             Value::Null => return None,
             _ if NOISE.contains(&name.as_str()) => return None,
+            Value::Object(object) if object.contains_key("kind") => chosen(value),
             Value::Object(object) if object.contains_key("transaction") => format!(
                 "{} under {}",
                 money(&value["amount"], &value["currency"]),
@@ -74,16 +75,32 @@ fn rows(resource: &Value) -> Vec<Vec<String>> {
     fields.filter_map(row).collect()
 }
 
+/// What a person chose: its kind, the money it names, and what it rests on.
+fn chosen(choice: &Value) -> String {
+    let mut parts = vec![cell(&choice["kind"])];
+    let text = |name: &str| choice[name].as_str();
+    let in_money = &choice["money"];
+    let holder = if in_money.is_object() { in_money } else { choice };
+    if !holder["amount"].is_null() {
+        parts.push(money(&holder["amount"], &holder["currency"]));
+    }
+    parts.extend(text("transaction").map(|number| format!("under {number}")));
+    parts.extend(text("evidence").map(|seen| format!("evidence: {seen}")));
+    parts.extend(text("risk").map(|risk| format!("risk: {risk}")));
+    parts.join(", ")
+}
+
 /// A line of an order, one of its payments, or a choice or a proposal of a review.
 fn summary(entry: &Value) -> String {
     if let Some(kind) = entry["kind"].as_str() {
         return entry["why"].as_str().map_or(kind.to_owned(), |why| format!("not {kind}: {why}"));
     }
     if let Some(operator) = entry["operator"].as_str() {
-        let (choice, reason) = (&entry["choice"], cell(&entry["reason"]));
-        let transaction =
-            choice["transaction"].as_str().map(|number| format!(" {number}")).unwrap_or_default();
-        return format!("{operator}: {}{transaction} ({reason})", cell(&choice["kind"]));
+        let (at, reason) = (span::time(&entry["at"]), cell(&entry["reason"]));
+        let chosen = chosen(&entry["choice"]);
+        return format!(
+            "{operator} at {at}: {chosen} ({reason}); another operator must choose the same"
+        );
     }
     match (entry["sku"].as_str(), entry["id"].as_str()) {
         (Some(sku), _) => format!("{} x {sku}", cell(&entry["quantity"])),
@@ -117,7 +134,21 @@ mod tests {
         assert_eq!(of(forbidden), "not confirm_paid: it has ended");
         let choice = json!({ "kind": "confirm_paid", "transaction": "t1" });
         let proposed = json!({ "operator": "bob", "choice": choice, "reason": "seen" });
-        assert_eq!(of(proposed), "bob: confirm_paid t1 (seen)");
+        let said = of(proposed);
+        assert!(said.starts_with("bob at - : ") || said.starts_with("bob at -: "), "{said}");
+        assert!(said.contains("confirm_paid, under t1 (seen)"), "{said}");
+        assert!(said.ends_with("another operator must choose the same"), "{said}");
+    }
+
+    #[test]
+    fn a_person_reads_the_whole_choice_after_a_decision() {
+        let choice = json!({
+            "kind": "confirm_paid", "transaction": "t1", "evidence": "line 7",
+            "money": { "amount": 1999, "currency": "CNY" },
+        });
+        let shown = rows(&json!({ "choice": choice }));
+        let wanted = "confirm_paid, CNY 19.99, under t1, evidence: line 7";
+        assert_eq!(shown, [["choice", wanted]]);
     }
 
     #[test]

@@ -10,9 +10,10 @@ const LEAST_TEXT: u16 = 24;
 const PADDING: u16 = 2;
 
 /// A table of these rows under this head.
-pub(super) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> Table {
+pub(super) fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let width = terminal_size::terminal_size().map(|(width, _)| width.0);
-    fitted(head, rows, width)
+    // Without spaces at the ends of lines, so that a copied line is only its text.
+    fitted(head, rows, width).trim_fmt()
 }
 
 fn fitted(
@@ -51,7 +52,7 @@ mod tests {
 
     fn lines(terminal: Option<u16>) -> Vec<String> {
         let row = vec![ID.to_owned(), TEXT.to_owned()];
-        let table = fitted(&["payment", "text"], [row], terminal).to_string();
+        let table = fitted(&["payment", "text"], [row], terminal).trim_fmt();
         table.lines().map(str::to_owned).collect()
     }
 
@@ -68,6 +69,7 @@ mod tests {
         for terminal in [None, Some(40)] {
             let lines = lines(terminal);
             assert_eq!(lines.len(), 2, "{lines:#?}");
+            assert!(lines.iter().all(|line| line.trim_end() == line), "{lines:#?}");
             assert!(lines[1].contains(TEXT), "{lines:#?}");
         }
     }

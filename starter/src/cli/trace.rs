@@ -1,7 +1,7 @@
 //! `oncepay trace`: everything that happened to an order, as a timeline.
 
 use super::client::Client;
-use super::{cell, money, print_json, span, table};
+use super::{cell, money, print_json, say, span, table};
 use crate::settings::ApiArgs;
 use clap::Args;
 use domain::OrderId;
@@ -23,7 +23,7 @@ pub(crate) async fn run(args: &TraceArgs) -> anyhow::Result<()> {
     if args.api.json {
         print_json(&trace);
     } else {
-        println!("{}", text(&trace));
+        say(&text(&trace));
     }
     Ok(())
 }
@@ -34,28 +34,33 @@ fn text(trace: &Value) -> String {
     let mut parts = vec![format!("{} {}, {payable}", cell(&order["id"]), cell(&order["state"]))];
     let payments = trace["payments"].as_array().map(Vec::as_slice).unwrap_or_default();
     if !payments.is_empty() {
-        parts.push(format!("{}", table(&PAYMENT_HEAD, (1..).zip(payments).map(payment))));
+        parts.push(table(&PAYMENT_HEAD, (1..).zip(payments).map(payment)));
+        // A line each: an address that a table breaks cannot be copied.
+        let pages = (1..).zip(payments).map(page);
+        parts.push(pages.collect::<Vec<_>>().join("\n"));
     }
-    parts
-        .push(format!("{}", table(&["time", "step", "#", "what", "text"], lines(trace, payments))));
+    parts.push(table(&["time", "step", "#", "what", "text"], lines(trace, payments)));
     if trace["truncated"] == json!(true) {
         parts.push("There is more than one answer holds; these are the oldest.".to_owned());
     }
     parts.join("\n\n")
 }
 
-const PAYMENT_HEAD: [&str; 5] = ["#", "payment", "state", "transaction", "workflow"];
+const PAYMENT_HEAD: [&str; 4] = ["#", "payment", "state", "transaction"];
 
 /// The workflow's page where that is known, else its id.
-fn payment((number, payment): (usize, &Value)) -> Vec<String> {
+fn page((number, payment): (usize, &Value)) -> String {
     let page =
         if payment["web_ui"].is_null() { &payment["workflow_id"] } else { &payment["web_ui"] };
+    format!("workflow of {number}: {}", cell(page))
+}
+
+fn payment((number, payment): (usize, &Value)) -> Vec<String> {
     vec![
         number.to_string(),
         cell(&payment["id"]),
         cell(&payment["state"]),
         cell(&payment["transaction"]),
-        cell(page),
     ]
 }
 
@@ -108,7 +113,9 @@ mod tests {
         let cells: Vec<_> = line.split_whitespace().collect();
         let wanted = ["2026-12-01", "04:00:01.203", "+1.203", "s", "2", "payment", "event", "paid"];
         assert_eq!(cells, wanted);
-        assert!(text.contains("payment/acme/k1") && text.contains("http://ui/payment"));
+        let whole = |line| text.lines().any(|one| one == line);
+        assert!(whole("workflow of 1: payment/acme/k1"), "{text}");
+        assert!(whole("workflow of 2: http://ui/payment"), "{text}");
         assert!(text.contains("these are the oldest"), "{text}");
     }
 }

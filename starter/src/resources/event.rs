@@ -44,7 +44,7 @@ pub(crate) fn cause(kind: &str, cause: &Value) -> String {
         "not_executed" => format!("proved not executed: {}", word("proof")),
         "closed_at_channel" => "closed at the channel".to_owned(),
         "start_expired" => "too late to send the charge: the payer has left".to_owned(),
-        "ladder_ended" => "the last lookup taught nothing; a person is asked".to_owned(),
+        "ladder_ended" => "nothing is left to look up; a person is asked".to_owned(),
         "decided" => decided(&cause["choice"]),
         "resubmission_refused" => {
             "the order moved on before the request was sent again; a person is asked".to_owned()
