@@ -136,7 +136,7 @@ pub(crate) struct ServeArgs {
         value_parser = |text: &str| metrics_listen(text))]
     metrics_listen: SocketAddr,
     #[command(flatten)]
-    database: DatabaseArgs,
+    pub database: DatabaseArgs,
     /// Most connections to PostgreSQL.
     #[arg(
         long,
@@ -207,12 +207,7 @@ impl ServeArgs {
     /// # Errors
     /// A message that names the setting.
     pub(crate) fn read(self) -> anyhow::Result<ServeSettings> {
-        let key = secret(
-            "ONCEPAY_DECISION_KEY",
-            self.decision_key.as_ref(),
-            self.decision_key_file.as_deref(),
-        )?;
-        let key = key.context("ONCEPAY_DECISION_KEY or ONCEPAY_DECISION_KEY_FILE is required")?;
+        let (decision_key, temporal) = (self.key()?, self.temporal());
         let namespace = self.temporal_namespace.clone();
         Ok(ServeSettings {
             web_ui: self.web_ui_url.map(|address| WebUi { address, namespace }),
@@ -220,14 +215,28 @@ impl ServeArgs {
             metrics_listen: self.metrics_listen,
             database_url: self.database.read()?,
             database_connections: self.database_connections,
-            temporal: TemporalSettings {
-                address: self.temporal_address,
-                namespace: self.temporal_namespace,
-                task_queue: self.task_queue,
-            },
-            decision_key: decision_key(&key)?,
+            temporal,
+            decision_key,
             log: self.log,
         })
+    }
+
+    /// Where Temporal is; known also where another setting is missing.
+    pub(crate) fn temporal(&self) -> TemporalSettings {
+        TemporalSettings {
+            address: self.temporal_address.clone(),
+            namespace: self.temporal_namespace.clone(),
+            task_queue: self.task_queue.clone(),
+        }
+    }
+
+    /// # Errors
+    /// A message that names the setting.
+    pub(crate) fn key(&self) -> anyhow::Result<SecretSlice<u8>> {
+        let (key, file) = (self.decision_key.as_ref(), self.decision_key_file.as_deref());
+        let key = secret("ONCEPAY_DECISION_KEY", key, file)?;
+        let key = key.context("ONCEPAY_DECISION_KEY or ONCEPAY_DECISION_KEY_FILE is required")?;
+        decision_key(&key)
     }
 }
 
