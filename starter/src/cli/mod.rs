@@ -25,10 +25,16 @@ const READER_LEFT: i32 = 141;
 /// Prints a text and ends its line. A reader that has seen enough (`| head -1`) ends the program
 /// quietly.
 fn say(text: &str) {
-    let written = writeln!(std::io::stdout(), "{text}");
-    if written.is_err_and(|error| error.kind() == ErrorKind::BrokenPipe) {
-        std::process::exit(READER_LEFT);
+    if let Some(status) = write(&mut std::io::stdout(), text) {
+        std::process::exit(status);
     }
+}
+
+/// Writes a line; the exit status if nobody reads it.
+fn write(out: &mut impl Write, text: &str) -> Option<i32> {
+    let written = writeln!(out, "{text}").and_then(|()| out.flush());
+    let left = written.is_err_and(|error| error.kind() == ErrorKind::BrokenPipe);
+    left.then_some(READER_LEFT)
 }
 
 /// Prints JSON for a program.
@@ -60,6 +66,14 @@ fn money(amount: &Value, currency: &Value) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_reader_that_has_left_ends_the_program_and_no_other_does() {
+        let (reader, mut writer) = std::io::pipe().expect("a pipe");
+        assert_eq!(write(&mut writer, "read"), None);
+        drop(reader);
+        assert_eq!(write(&mut writer, "not read"), Some(READER_LEFT));
+    }
 
     #[test]
     fn a_person_reads_exact_amounts() {
