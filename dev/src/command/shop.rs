@@ -77,7 +77,7 @@ impl Shop {
         let order_state = self.order_state(&order, scenario.ends.order)?;
         let charges = self.charges(&method)?.len();
         let review = self.open_question(&seen, scenario.ends.review)?;
-        println!("  order {order_state}, {} at the channel", counted(charges));
+        println!("  order {order_state}, {} of this payment at the channel", counted(charges));
         if let Some(reason) = &review {
             println!("  a person is asked: {reason}");
         }

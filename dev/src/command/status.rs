@@ -37,10 +37,15 @@ pub fn run(workspace: &Workspace, shape: Shape) -> ExitCode {
         return ExitCode::FAILURE;
     };
     let parts = parts(&state.addresses);
+    let pid = |name: &str| {
+        let found = state.processes.iter().find(|one| one.name.eq_ignore_ascii_case(name));
+        found.map(|one| one.identity.pid)
+    };
     match shape {
         Shape::Table => {
             let row = |(name, address, health): &Part| {
-                vec![(*name).to_owned(), address.clone(), health.words().to_owned()]
+                let pid = pid(name).map_or_else(String::new, |pid| format!("pid {pid}"));
+                vec![(*name).to_owned(), address.clone(), health.words().to_owned(), pid]
             };
             say(&table::render(&parts.iter().map(row).collect::<Vec<_>>()));
         }
@@ -48,7 +53,10 @@ pub fn run(workspace: &Workspace, shape: Shape) -> ExitCode {
             let part = |(name, address, health): &Part| {
                 let answers = *health == Health::Answers;
                 let status = health.words();
-                json!({ "name": name, "address": address, "answers": answers, "status": status })
+                json!({
+                    "name": name, "address": address, "answers": answers, "status": status,
+                    "pid": pid(name),
+                })
             };
             let parts: Vec<_> = parts.iter().map(part).collect();
             say(&format!("{:#}", json!({ "up": true, "pid": state.up.pid, "parts": parts })));
