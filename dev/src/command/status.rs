@@ -38,6 +38,8 @@ pub fn run(workspace: &Workspace, shape: Shape) -> ExitCode {
     };
     let parts = parts(&state.addresses);
     let pid = |name: &str| {
+        // The API is named after its program.
+        let name = if name == "HTTP API" { "starter" } else { name };
         let found = state.processes.iter().find(|one| one.name.eq_ignore_ascii_case(name));
         found.map(|one| one.identity.pid)
     };
