@@ -136,11 +136,11 @@ fn variables(error: &clap::Error) -> String {
     let text = error.to_string();
     let named = text.split("Usage:").next().unwrap_or_default();
     let command = Config::command();
-    let names = command.get_arguments().filter_map(|arg| {
+    let found = command.get_arguments().filter_map(|arg| {
         let is_named = named.contains(&format!("--{} ", arg.get_long()?));
         is_named.then(|| arg.get_env().map(|name| name.to_string_lossy().into_owned()))?
     });
-    names.collect::<Vec<_>>().join(", ")
+    found.collect::<Vec<_>>().join(", ")
 }
 
 /// A secret from its variable, or from the file that the variable with `_FILE` names.
