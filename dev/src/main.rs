@@ -15,7 +15,7 @@ use command::{bench, check, demo, status, test, up};
 const HELP: &str = "\
 cargo dev <command>
 
-  demo [--once] [--json FILE]  start everything, play eleven stories, show what happened;
+  demo [--once] [--json FILE]  start everything, play twelve payments, show what happened;
                                --once stops everything at the end
   up [--detach]                start everything and stay until Ctrl-C
   down                         stop what `up` started

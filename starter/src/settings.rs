@@ -56,8 +56,7 @@ pub(crate) enum Command {
 /// Where PostgreSQL is, and under which role.
 #[derive(Debug, Args)]
 pub(crate) struct DatabaseArgs {
-    /// Address of the database, with its role: `postgres://ROLE:PASSWORD@HOST/DATABASE`. This or
-    /// its file is required.
+    /// Address of the database, with its role: `postgres://ROLE:PASSWORD@HOST/DATABASE`.
     #[arg(long, env = "ONCEPAY_DATABASE_URL", hide_env_values = true)]
     pub database_url: Option<SecretString>,
     /// A file that holds the address of the database.
@@ -137,7 +136,7 @@ pub(crate) struct ServeArgs {
         value_parser = |text: &str| metrics_listen(text))]
     metrics_listen: SocketAddr,
     #[command(flatten)]
-    database: DatabaseArgs,
+    pub database: DatabaseArgs,
     /// Most connections to PostgreSQL.
     #[arg(
         long,
@@ -162,8 +161,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "ONCEPAY_TASK_QUEUE", default_value = workflows::ids::PAYMENTS_QUEUE,
         value_parser = |text: &str| not_blank("ONCEPAY_TASK_QUEUE", text))]
     task_queue: String,
-    /// Key for decision stamps, in hex, at least 16 bytes; the worker has the same. This or its
-    /// file is required.
+    /// Key for decision stamps, in hex, at least 16 bytes; the worker has the same.
     #[arg(long, env = "ONCEPAY_DECISION_KEY", hide_env_values = true)]
     decision_key: Option<SecretString>,
     /// A file that holds the key for decision stamps.
@@ -204,27 +202,12 @@ pub(crate) struct ServeSettings {
 }
 
 impl ServeArgs {
-    /// Everything that is wrong with what clap cannot check without repeating a secret; one message
-    /// for each setting.
-    pub(crate) fn problems(&self) -> Vec<String> {
-        let database = self.database.read().err();
-        let key = self.key().err();
-        database.into_iter().chain(key).map(|error| format!("{error:#}")).collect()
-    }
-
-    fn key(&self) -> anyhow::Result<SecretSlice<u8>> {
-        let file = self.decision_key_file.as_deref();
-        let key = secret("ONCEPAY_DECISION_KEY", self.decision_key.as_ref(), file)?;
-        let key = key.context("ONCEPAY_DECISION_KEY or ONCEPAY_DECISION_KEY_FILE is required")?;
-        decision_key(&key)
-    }
-
     /// Checks what clap cannot check without repeating a secret.
     ///
     /// # Errors
     /// A message that names the setting.
     pub(crate) fn read(self) -> anyhow::Result<ServeSettings> {
-        let decision_key = self.key()?;
+        let (decision_key, temporal) = (self.key()?, self.temporal());
         let namespace = self.temporal_namespace.clone();
         Ok(ServeSettings {
             web_ui: self.web_ui_url.map(|address| WebUi { address, namespace }),
@@ -232,14 +215,28 @@ impl ServeArgs {
             metrics_listen: self.metrics_listen,
             database_url: self.database.read()?,
             database_connections: self.database_connections,
-            temporal: TemporalSettings {
-                address: self.temporal_address,
-                namespace: self.temporal_namespace,
-                task_queue: self.task_queue,
-            },
+            temporal,
             decision_key,
             log: self.log,
         })
+    }
+
+    /// Where Temporal is; known also where another setting is missing.
+    pub(crate) fn temporal(&self) -> TemporalSettings {
+        TemporalSettings {
+            address: self.temporal_address.clone(),
+            namespace: self.temporal_namespace.clone(),
+            task_queue: self.task_queue.clone(),
+        }
+    }
+
+    /// # Errors
+    /// A message that names the setting.
+    pub(crate) fn key(&self) -> anyhow::Result<SecretSlice<u8>> {
+        let (key, file) = (self.decision_key.as_ref(), self.decision_key_file.as_deref());
+        let key = secret("ONCEPAY_DECISION_KEY", key, file)?;
+        let key = key.context("ONCEPAY_DECISION_KEY or ONCEPAY_DECISION_KEY_FILE is required")?;
+        decision_key(&key)
     }
 }
 

@@ -1,7 +1,7 @@
-//! Many payments at once. Requests and answers are lost in every way that the sandbox knows, commits
-//! lose their answers, workers are killed, runs are terminated, reset, cancelled and woken.
-//! Once it is over, payers pay or leave and people decide by what the channel really did; then every
-//! law must hold.
+//! Many payments at once. Requests, answers and commits are lost in every way that the sandbox and
+//! a proxy know, workers are killed, runs are terminated, reset, cancelled and woken. Once it is
+//! over, payers pay or leave and people decide by what the channel really did; then every law must
+//! hold.
 //!
 //! What is done to whom comes from one number, which `ONCEPAY_STORM_SEED` sets; when it is done is
 //! the machine's affair.

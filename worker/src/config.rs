@@ -3,7 +3,6 @@
 
 use activities::limits::{FourEyes, MAX_RUNGS, MIN_DECISION_KEY_LEN};
 use anyhow::{Context, Result, bail, ensure};
-use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, Parser};
 use secrecy::{ExposeSecret, SecretString};
 use std::net::SocketAddr;
@@ -14,7 +13,7 @@ use url::Url;
 #[derive(Debug, Parser)]
 #[command(name = "worker", version)]
 pub struct Config {
-    /// PostgreSQL, under the role `oncepay_worker`. This or its file is required.
+    /// PostgreSQL, under the role `oncepay_worker`.
     #[arg(long, env = "ONCEPAY_DATABASE_URL", hide_env_values = true)]
     database_url: Option<SecretString>,
     /// A file that holds the database address.
@@ -34,10 +33,14 @@ pub struct Config {
     #[arg(long, env = "ONCEPAY_TASK_QUEUE", default_value = workflows::ids::PAYMENTS_QUEUE)]
     pub task_queue: String,
     /// Where /healthz and /readyz are served.
-    #[arg(long, env = "ONCEPAY_WORKER_LISTEN", default_value = "127.0.0.1:8081")]
+    #[arg(long = "worker-listen", env = "ONCEPAY_WORKER_LISTEN", default_value = "127.0.0.1:8081")]
     pub listen: SocketAddr,
     /// Where metrics are served, under /metrics.
-    #[arg(long, env = "ONCEPAY_WORKER_METRICS_LISTEN", default_value = "127.0.0.1:9465")]
+    #[arg(
+        long = "worker-metrics-listen",
+        env = "ONCEPAY_WORKER_METRICS_LISTEN",
+        default_value = "127.0.0.1:9465"
+    )]
     pub metrics_listen: SocketAddr,
     /// The sandbox channel's address.
     #[arg(long, env = "ONCEPAY_SANDBOX_URL")]
@@ -45,11 +48,11 @@ pub struct Config {
     /// A file with the sandbox accounts, a JSON list.
     #[arg(long, env = "ONCEPAY_SANDBOX_ACCOUNTS_FILE")]
     sandbox_accounts_file: PathBuf,
-    /// The merchant's address for fulfilment; what it answers is told below.
+    /// The merchant's address for fulfilment.
     #[arg(long, env = "ONCEPAY_FULFILMENT_URL")]
     pub fulfilment_url: String,
     /// Waits before each lookup of an unknown outcome, in milliseconds, separated by commas.
-    #[arg(long, env = "ONCEPAY_LOOKUP_LADDER_MS", value_delimiter = ',',
+    #[arg(long = "lookup-ladder-ms", env = "ONCEPAY_LOOKUP_LADDER_MS", value_delimiter = ',',
           default_value = "1000,3000,10000,30000,300000,1800000",
           value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     ladder_ms: Vec<u64>,
@@ -58,8 +61,7 @@ pub struct Config {
           default_value = "5000,30000,300000",
           value_parser = clap::value_parser!(u64).range(1..=86_400_000))]
     awaiting_payer_ms: Vec<u64>,
-    /// The key that proves decisions, in hex, at least 16 bytes; the API has the same. This or its
-    /// file is required.
+    /// The key that proves decisions, in hex; the API has the same.
     #[arg(long, env = "ONCEPAY_DECISION_KEY", hide_env_values = true)]
     decision_key: Option<SecretString>,
     /// A file that holds the decision key.
@@ -74,36 +76,18 @@ pub struct Config {
     pub log: String,
 }
 
-/// The settings, from the command line and the environment. Ends the program with what is wrong,
-/// and how the setting is called in the environment.
-pub fn read() -> Config {
-    Config::try_parse().unwrap_or_else(|error| {
-        let _ = error.print();
-        for variable in variables_of(&error) {
-            eprintln!("It is also set by {variable}.");
-        }
-        std::process::exit(error.exit_code());
-    })
-}
-
-/// The variables of the arguments that an error is about: whoever has set a variable does not know
-/// the argument's name.
-fn variables_of(error: &clap::Error) -> Vec<String> {
-    let told = match error.get(ContextKind::InvalidArg) {
-        Some(ContextValue::String(argument)) => vec![argument.clone()],
-        Some(ContextValue::Strings(arguments)) => arguments.clone(),
-        _ => Vec::new(),
-    };
-    let command = Config::command();
-    let variable = |told: String| {
-        let long = told.split([' ', '=']).next()?.strip_prefix("--")?.to_owned();
-        let arg = command.get_arguments().find(|arg| arg.get_long() == Some(&long))?;
-        Some(arg.get_env()?.to_string_lossy().into_owned())
-    };
-    told.into_iter().filter_map(variable).collect()
-}
-
 impl Config {
+    /// From the command line and the environment.
+    ///
+    /// # Errors
+    /// What clap says, and the variables of the arguments that it names.
+    pub fn read() -> Result<Self, (clap::Error, String)> {
+        Self::try_parse().map_err(|error| {
+            let variables = variables(&error);
+            (error, variables)
+        })
+    }
+
     pub fn database_url(&self) -> Result<SecretString> {
         secret(
             "ONCEPAY_DATABASE_URL",
@@ -147,6 +131,18 @@ impl Config {
     }
 }
 
+/// The variables of the arguments that an error names: most people set those.
+fn variables(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let named = text.split("Usage:").next().unwrap_or_default();
+    let command = Config::command();
+    let found = command.get_arguments().filter_map(|arg| {
+        let is_named = named.contains(&format!("--{} ", arg.get_long()?));
+        is_named.then(|| arg.get_env().map(|name| name.to_string_lossy().into_owned()))?
+    });
+    found.collect::<Vec<_>>().join(", ")
+}
+
 /// A secret from its variable, or from the file that the variable with `_FILE` names.
 fn secret(name: &str, value: Option<&SecretString>, file: Option<&Path>) -> Result<SecretString> {
     match (value, file) {
@@ -166,42 +162,39 @@ mod tests {
     use super::*;
 
     fn parse(more: &[&str]) -> Result<Config, String> {
-        try_parse(more).map_err(|error| error.to_string())
-    }
-
-    fn try_parse(more: &[&str]) -> Result<Config, clap::Error> {
         let base = [
             "worker",
             "--fulfilment-url=http://127.0.0.1:1/f",
             "--sandbox-url=http://127.0.0.1:1",
             "--sandbox-accounts-file=accounts.json",
         ];
-        Config::try_parse_from(base.iter().chain(more))
-    }
-
-    #[test]
-    fn an_error_names_the_variable_as_well() {
-        let error = try_parse(&["--ladder-ms", "0"]).expect_err("refused");
-        assert_eq!(variables_of(&error), ["ONCEPAY_LOOKUP_LADDER_MS"]);
-        let error = Config::try_parse_from(["worker"]).expect_err("nothing is set");
-        let required =
-            ["ONCEPAY_SANDBOX_URL", "ONCEPAY_SANDBOX_ACCOUNTS_FILE", "ONCEPAY_FULFILMENT_URL"];
-        assert_eq!(variables_of(&error), required);
+        let parsed = Config::try_parse_from(base.iter().chain(more));
+        parsed.map_err(|error| format!("{error} {}", variables(&error)))
     }
 
     #[test]
     fn a_bad_setting_is_named() {
         for (flag, value) in [
             ("--temporal-address", "not an address"),
-            ("--listen", "nowhere"),
-            ("--metrics-listen", "nowhere"),
-            ("--ladder-ms", "0"),
-            ("--ladder-ms", "1,x"),
+            ("--worker-listen", "nowhere"),
+            ("--worker-metrics-listen", "nowhere"),
+            ("--lookup-ladder-ms", "0"),
+            ("--lookup-ladder-ms", "1,x"),
             ("--database-connections", "0"),
             ("--four-eyes-above", "1000"),
         ] {
             let error = parse(&[flag, value]).expect_err("refused");
             assert!(error.contains(flag), "{error}");
+            let variable = flag[2..].replace('-', "_").to_uppercase();
+            assert!(error.ends_with(&format!("ONCEPAY_{variable}")), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_missing_setting_is_named_by_its_variable() {
+        let error = Config::try_parse_from(["worker"]).expect_err("refused");
+        for name in ["FULFILMENT_URL", "SANDBOX_URL", "SANDBOX_ACCOUNTS_FILE"] {
+            assert!(variables(&error).contains(&format!("ONCEPAY_{name}")), "{error}");
         }
     }
 
@@ -218,7 +211,7 @@ mod tests {
     #[test]
     fn a_ladder_has_a_limit() {
         let long = vec!["1"; MAX_RUNGS + 1].join(",");
-        let config = parse(&["--ladder-ms", &long, "--decision-key", &"00".repeat(16)]);
+        let config = parse(&["--lookup-ladder-ms", &long, "--decision-key", &"00".repeat(16)]);
         let error = config.expect("parses").settings().err().expect("refused").to_string();
         assert!(error.contains("ONCEPAY_LOOKUP_LADDER_MS"), "{error}");
     }

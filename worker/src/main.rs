@@ -36,7 +36,12 @@ const CONNECT_AGAIN: Duration = Duration::from_millis(500);
 async fn main() -> Result<()> {
     // Cannot fail: nothing has installed another provider before.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    let config = config::read();
+    let config = Config::read().unwrap_or_else(|(error, variables)| {
+        if !variables.is_empty() {
+            eprintln!("worker: set by {variables}");
+        }
+        error.exit()
+    });
     let filter = EnvFilter::try_new(&config.log).context("ONCEPAY_LOG cannot be read")?;
     tracing_subscriber::fmt().json().with_env_filter(filter).init();
     let store = Store::connect_for_payments(

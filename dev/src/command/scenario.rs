@@ -134,7 +134,7 @@ pub const SCENARIOS: [Scenario; 11] = [
     },
     Scenario {
         name: "late_surplus",
-        story: "declined, the order paid otherwise, then the money comes: kept, and asked about",
+        story: "declined, paid by another payment, then money comes: kept, and asked about",
         method: "pm_decline_late",
         steps: &[
             Step::Becomes("Failed"),

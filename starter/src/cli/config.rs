@@ -2,10 +2,10 @@
 //! changes nothing.
 
 use super::say;
-use crate::settings::{ServeArgs, ServeSettings};
+use crate::settings::{ServeArgs, TemporalSettings};
 use crate::temporal::Temporal;
 use clap::{Args, Subcommand};
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 use std::process::ExitCode;
 use std::time::Duration;
 use store::{Store, StoreError};
@@ -58,17 +58,19 @@ fn line(finding: &Finding) -> String {
 
 async fn check(args: CheckArgs) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let problems = args.serve.problems();
-    findings.extend(problems.into_iter().map(|of| Finding { of: "settings", found: Err(of) }));
-    match args.serve.read() {
-        // Told above.
-        Err(_) => {}
-        Ok(settings) => {
-            let found = Ok(format!("read; HTTP on {}", settings.listen));
-            findings.push(Finding { of: "settings", found });
-            findings.extend(ask(settings).await);
-        }
+    // One that is missing hides nothing about the others.
+    let (key, url) = (args.serve.key().map(|_| ()), args.serve.database.read());
+    let temporal = args.serve.temporal();
+    for error in [key.err(), url.as_ref().err().map(|error| anyhow::anyhow!("{error:#}"))] {
+        let found = error.map(|error| Err(format!("{error:#}")));
+        findings.extend(found.map(|found| Finding { of: "settings", found }));
     }
+    if findings.is_empty() {
+        let read = args.serve.read().map(|settings| format!("read; HTTP on {}", settings.listen));
+        let found = read.map_err(|error| format!("{error:#}"));
+        findings.push(Finding { of: "settings", found });
+    }
+    findings.extend(ask(url.ok(), temporal).await);
     if args.worker {
         let found = "its own program reads its settings, and stops with the name of a bad one; \
                      they are told in docs/SETTINGS.md and by `worker --help`";
@@ -77,13 +79,17 @@ async fn check(args: CheckArgs) -> Vec<Finding> {
     findings
 }
 
-async fn ask(settings: ServeSettings) -> Vec<Finding> {
-    let address = settings.temporal.address.clone();
-    let temporal = Temporal::connect(settings.temporal);
-    let (database, attributes) = tokio::join!(
-        database(settings.database_url.expose_secret()),
-        temporal.missing_attributes(CHECK_LIMIT)
-    );
+/// Asks the servers; the database only where its address is known.
+async fn ask(url: Option<SecretString>, temporal: TemporalSettings) -> Vec<Finding> {
+    let address = temporal.address.clone();
+    let temporal = Temporal::connect(temporal);
+    let asked = async {
+        match url {
+            Some(url) => Some(database(url.expose_secret()).await),
+            None => None,
+        }
+    };
+    let (database, attributes) = tokio::join!(asked, temporal.missing_attributes(CHECK_LIMIT));
     let attributes = match attributes {
         Err(error) => Err(format!("{address}: {:#}", anyhow::Error::from(error))),
         Ok(missing) if missing.is_empty() => {
@@ -95,10 +101,9 @@ async fn ask(settings: ServeSettings) -> Vec<Finding> {
             missing.join(", ")
         )),
     };
-    vec![
-        Finding { of: "PostgreSQL", found: database },
-        Finding { of: "Temporal", found: attributes },
-    ]
+    let database = database.map(|found| Finding { of: "PostgreSQL", found });
+    let temporal = Finding { of: "Temporal", found: attributes };
+    database.into_iter().chain([temporal]).collect()
 }
 
 async fn database(url: &str) -> Result<String, String> {
@@ -134,13 +139,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_setting_that_is_missing_is_one_line_and_nobody_is_asked() {
-        let findings = found(&["--worker"]).await;
+    async fn each_setting_that_is_missing_is_one_line_and_the_rest_is_checked() {
+        let findings = found(&["--worker", "--temporal-address=http://127.0.0.1:1"]).await;
         let lines: Vec<_> = findings.iter().map(line).collect();
-        assert_eq!(lines.len(), 3, "{lines:?}");
-        assert!(lines[0].starts_with("problem  settings: ONCEPAY_DATABASE_URL"), "{lines:?}");
-        assert!(lines[1].starts_with("problem  settings: ONCEPAY_DECISION_KEY"), "{lines:?}");
-        assert!(lines[2].contains("docs/SETTINGS.md"), "{lines:?}");
+        assert_eq!(lines.len(), 4, "{lines:?}");
+        assert!(lines[0].starts_with("problem  settings: ONCEPAY_DECISION_KEY"), "{lines:?}");
+        assert!(lines[1].starts_with("problem  settings: ONCEPAY_DATABASE_URL"), "{lines:?}");
+        assert!(lines[2].starts_with("problem  Temporal: http://127.0.0.1:1"), "{lines:?}");
+        assert!(lines[3].contains("docs/SETTINGS.md"), "{lines:?}");
     }
 
     #[tokio::test]

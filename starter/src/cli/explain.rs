@@ -34,6 +34,10 @@ fn text(told: &Value, now: DateTime<Utc>) -> String {
         format!("{} {}: {}", cell(&told["payment"]), cell(&told["state"]), cell(&told["message"])),
         facts(told, now),
     ];
+    // In a line of its own: an address that a table breaks cannot be copied.
+    if told["web_ui"].is_string() {
+        parts.push(format!("web ui: {}", cell(&told["web_ui"])));
+    }
     if told["source"] != "row" {
         parts.push("The row was not read; this is what the payment's workflow knows.".to_owned());
     }
@@ -92,9 +96,6 @@ fn facts(told: &Value, now: DateTime<Utc>) -> String {
         let id = cell(&review["id"]);
         let text = format!("{id} {}: oncepay review show {id}", words(&review["reason"]));
         rows.push(vec!["open review".to_owned(), text]);
-    }
-    if told["web_ui"].is_string() {
-        rows.push(vec!["web ui".to_owned(), cell(&told["web_ui"])]);
     }
     table(&["fact", ""], rows)
 }

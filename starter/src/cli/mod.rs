@@ -20,16 +20,25 @@ use std::fmt::Display;
 use std::io::{ErrorKind, Write};
 use table::table;
 
+/// What a shell says of a program whose reader left (128 + SIGPIPE), as for other tools.
+const READER_LEFT: i32 = 141;
+const NOT_WRITTEN: i32 = 1;
+
 /// Prints for whoever asked. A reader that has seen enough (`| head`) ends the command quietly.
 fn say(text: impl Display) {
-    let mut out = std::io::stdout().lock();
-    let said = writeln!(out, "{text}").and_then(|()| out.flush());
-    match said {
-        Ok(()) => {}
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
+    if let Some(status) = write(&mut std::io::stdout().lock(), text) {
+        std::process::exit(status);
+    }
+}
+
+/// Writes a line; the exit status if that did not work.
+fn write(out: &mut impl Write, text: impl Display) -> Option<i32> {
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Ok(()) => None,
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Some(READER_LEFT),
         Err(error) => {
             eprintln!("oncepay: writing the answer: {error}");
-            std::process::exit(1);
+            Some(NOT_WRITTEN)
         }
     }
 }
@@ -63,6 +72,14 @@ fn money(amount: &Value, currency: &Value) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_reader_that_has_left_ends_the_program_and_no_other_does() {
+        let (reader, mut writer) = std::io::pipe().expect("a pipe");
+        assert_eq!(write(&mut writer, "read"), None);
+        drop(reader);
+        assert_eq!(write(&mut writer, "not read"), Some(READER_LEFT));
+    }
 
     #[test]
     fn a_person_reads_exact_amounts() {

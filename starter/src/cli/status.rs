@@ -1,7 +1,7 @@
 //! `oncepay status`: shows whatever has this id.
 
 use super::client::Client;
-use super::{cell, money, print_json, say, table};
+use super::{cell, money, print_json, say, span, table};
 use crate::settings::ApiArgs;
 use anyhow::bail;
 use clap::Args;
@@ -96,10 +96,11 @@ fn summary(entry: &Value) -> String {
         return entry["why"].as_str().map_or(kind.to_owned(), |why| format!("not {kind}: {why}"));
     }
     if let Some(operator) = entry["operator"].as_str() {
-        let (choice, reason) = (&entry["choice"], cell(&entry["reason"]));
-        let transaction =
-            choice["transaction"].as_str().map(|number| format!(" {number}")).unwrap_or_default();
-        return format!("{operator}: {}{transaction} ({reason})", cell(&choice["kind"]));
+        let (choice, reason) = (chosen(&entry["choice"]), cell(&entry["reason"]));
+        return format!(
+            "{operator} at {}:\n{choice}\nreason: {reason}\nanother operator must choose the same",
+            span::time(&entry["at"]),
+        );
     }
     match (entry["sku"].as_str(), entry["id"].as_str()) {
         (Some(sku), _) => format!("{} x {sku}", cell(&entry["quantity"])),
@@ -138,7 +139,8 @@ mod tests {
         assert_eq!(of(forbidden), "not confirm_paid: it has ended");
         let choice = json!({ "kind": "confirm_paid", "transaction": "t1" });
         let proposed = json!({ "operator": "bob", "choice": choice, "reason": "seen" });
-        assert_eq!(of(proposed), "bob: confirm_paid t1 (seen)");
+        let said = of(proposed);
+        assert!(said.starts_with("bob at ") && said.contains("under t1\nreason: seen"), "{said}");
     }
 
     #[test]

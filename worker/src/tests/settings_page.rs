@@ -22,8 +22,10 @@ fn table() -> String {
         let defaults = arg.get_default_values().iter();
         let defaults: Vec<_> =
             defaults.map(|value| format!("`{}`", value.to_string_lossy())).collect();
+        let is_required = arg.is_required_set() || arg.is_hide_env_values_set();
         let default = match defaults.as_slice() {
-            [] if arg.is_required_set() => "required".to_owned(),
+            // A secret is required here or in its file.
+            [] if is_required => "required".to_owned(),
             [] => "–".to_owned(),
             some => some.join(","),
         };
@@ -61,6 +63,8 @@ fn every_secret_may_be_in_a_file_and_every_setting_has_a_meaning() {
     }
     for (name, arg) in &all {
         assert!(arg.get_help().is_some(), "{name}");
+        let told = name.trim_start_matches("ONCEPAY_").to_lowercase().replace('_', "-");
+        assert_eq!(arg.get_long(), Some(told.as_str()), "the page says how {name} is an argument");
         let word = ["TOKEN", "KEY", "PASSWORD", "SECRET", "DATABASE_URL", "ADMIN_URL"];
         let looks_secret = word.iter().any(|word| name.ends_with(word));
         assert_eq!(looks_secret, is_secret(arg), "{name}");
