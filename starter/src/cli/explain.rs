@@ -43,7 +43,11 @@ fn text(told: &Value, now: DateTime<Utc>) -> String {
     }
     let list = |name: &str| told[name].as_array().map(Vec::as_slice).unwrap_or_default();
     let may = list("may").iter().map(|entry| vec![words(&entry["act"]), cell(&entry["how"])]);
-    parts.push(table(&["you may", "how"], may));
+    parts.push(if may.len() == 0 {
+        "Nothing is left for a person to do.".to_owned()
+    } else {
+        table(&["you may", "how"], may)
+    });
     let may_not = list("may_not").iter().map(|entry| {
         let mut why = cell(&entry["why"]);
         if !entry["until"].is_null() {
