@@ -1,21 +1,23 @@
 //! Many payments at once. Requests, answers and commits are lost in every way that the sandbox and
-//! a proxy know, workers are killed, runs are terminated, reset, cancelled and woken. Once it is
-//! over, payers pay or leave and people decide by what the channel really did; then every law must
-//! hold.
+//! a proxy know, workers and Temporal are killed, runs are terminated, reset, cancelled and woken.
+//! Once it is over, payers pay or leave and people decide by what the channel really did; then
+//! every law must hold.
 //!
 //! What is done to whom comes from one number, which `ONCEPAY_STORM_SEED` sets; when it is done is
 //! the machine's affair.
 
-use crate::owner::{describe, execution, namespace};
-use crate::support::{SETTLED, id_of, intent, open_reviews, order, reference_of};
+use crate::owner::{describe, describe_at, execution, namespace};
+use crate::support::{SETTLED, id_of, intent, open_reviews, order, order_in, reference_of};
 use fastrand::Rng;
 use futures::StreamExt;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
+use temporalio_client::Client;
 use temporalio_common::protos::temporal::api::workflowservice::v1 as requests;
 use tests::settings::{ALICE, BOB};
 use tests::wait::until;
 use tests::{Setup, World};
+use tokio::task::JoinHandle;
 use tonic::Request;
 
 const SEED: u64 = 20_261_201;
@@ -130,7 +132,13 @@ async fn blow(world: &mut World, random: &mut Rng, wanted: &[Wanted]) {
         }
         45..52 => cancel(world, &workflow_id).await,
         52..80 => resume(world, &victim.key).await,
-        80..92 => disturb_the_database(world, random).await,
+        80..91 => disturb_the_database(world, random).await,
+        91..93 => {
+            if let Some(temporal) = &mut world.temporal {
+                temporal.kill_9();
+                tokio::task::block_in_place(|| temporal.restart()).expect("Temporal starts");
+            }
+        }
         _ => tokio::task::block_in_place(|| {
             world.kill_workers();
             world.start_worker().expect("a worker starts");
@@ -235,23 +243,68 @@ fn seed() -> u64 {
     set.map_or(SEED, |seed| seed.parse().expect("ONCEPAY_STORM_SEED is a number"))
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn whatever_happens_every_law_holds_in_the_end() {
-    let mut random = Rng::with_seed(seed());
-    let mut world = World::start(Setup { workers: 2, proxy: true, ..Setup::default() }).await;
-    let wanted = plan(&world, &mut random).await;
+/// Everybody pays, some at a time; gives what they were answered.
+fn pay_all(world: &World, wanted: &[Wanted]) -> JoinHandle<Vec<u16>> {
     let api = world.api.clone();
     let requests: Vec<_> = wanted.iter().map(|one| (one.key.clone(), one.body.clone())).collect();
-    let paying = tokio::spawn(async move {
+    tokio::spawn(async move {
         futures::stream::iter(requests)
             .map(|(key, body)| {
                 let api = api.clone();
                 async move { api.post("/v1/payment_intents", &key, &body).await.status }
             })
             .buffer_unordered(AT_ONCE)
-            .collect::<Vec<_>>()
+            .collect()
             .await
-    });
+    })
+}
+
+async fn goods_leave(world: &World, wanted: &[Wanted]) {
+    for one in wanted {
+        let id = id_of(world, &one.key);
+        let payment = world.api.get(&format!("/v1/payment_intents/{id}")).await;
+        if payment.text("effect") == "Applied" && open_reviews(world, &id).await.is_empty() {
+            resume(world, &one.key).await;
+            order_in(world, payment.text("order"), "Fulfilled").await;
+        }
+    }
+}
+
+/// A run at another Temporal has not heard what came of its payment at this one.
+async fn everybody_rests(client: &Client, world: &World, wanted: &[Wanted]) {
+    for one in wanted {
+        let workflow_id = one.workflow(world);
+        let request = requests::SignalWorkflowExecutionRequest {
+            namespace: namespace(),
+            workflow_execution: Some(execution(&workflow_id)),
+            signal_name: "wake".to_owned(),
+            ..Default::default()
+        };
+        let mut service = client.connection().workflow_service();
+        let _ = service.signal_workflow_execution(Request::new(request)).await;
+        until(&format!("{workflow_id} rests"), SETTLED, || async {
+            let run = describe_at(client, &workflow_id).await;
+            run.workflow_execution_info?.close_time.map(|_| ())
+        })
+        .await;
+    }
+}
+
+async fn storm(setup: Setup, fleets: usize) {
+    let mut random = Rng::with_seed(seed());
+    let mut world = World::start(Setup { workers: 2, proxy: true, ..setup }).await;
+    let wanted = plan(&world, &mut random).await;
+    let mut others = Vec::new();
+    for _ in 1..fleets {
+        let other = world.second_fleet().await.expect("a second fleet");
+        for one in &wanted {
+            let mut input = one.body.clone();
+            input["key"] = json!(one.key);
+            world.start_payment_at(&other.client, &input).await;
+        }
+        others.push(other);
+    }
+    let paying = pay_all(&world, &wanted);
     let (begun, mut pace) = (Instant::now(), tokio::time::interval(BETWEEN_BLOWS));
     while begun.elapsed() < STORM || !paying.is_finished() {
         blow(&mut world, &mut random, &wanted).await;
@@ -263,30 +316,23 @@ async fn whatever_happens_every_law_holds_in_the_end() {
 
     let restless = clear_up(&world, &wanted, &mut random).await;
     assert!(restless.is_empty(), "seed {}: {}", seed(), restless.join("\n"));
-    for one in &wanted {
-        let id = id_of(&world, &one.key);
-        let payment = world.api.get(&format!("/v1/payment_intents/{id}")).await;
-        if payment.text("effect") == "Applied" && open_reviews(&world, &id).await.is_empty() {
-            resume(&world, &one.key).await;
-            until(&format!("{id} is handed over"), SETTLED, || async {
-                let order = payment.text("order");
-                let order = world.api.get(&format!("/v1/orders/{order}")).await;
-                (order.text("state") == "Fulfilled").then_some(())
-            })
-            .await;
-        }
-    }
-    for one in &wanted {
-        let workflow_id = one.workflow(&world);
-        until(&format!("{workflow_id} rests"), SETTLED, || async {
-            let run = describe(&world, &workflow_id).await;
-            run.workflow_execution_info?.close_time.map(|_| ())
-        })
-        .await;
+    goods_leave(&world, &wanted).await;
+    for client in others.iter().map(|other| &other.client).chain([&world.client]) {
+        everybody_rests(client, &world, &wanted).await;
     }
     world.check().await;
     let truth = world.sandbox.truth().await;
     assert!(truth.charges().len() >= ORDERS / 4, "many orders are paid in the end");
     assert!(truth.count("lookup") >= ORDERS / 4, "many answers were lost");
     assert!(crate::people::recorded(&world, "Decided").await > 0, "people were asked");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_happens_every_law_holds_in_the_end() {
+    storm(Setup { own_temporal: true, ..Setup::default() }, 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn also_where_two_temporals_work_on_the_same_payments() {
+    storm(Setup::default(), 2).await;
 }
