@@ -25,9 +25,11 @@ const ORDERS: usize = 40;
 const AT_ONCE: usize = 10;
 const STORM: Duration = Duration::from_secs(15);
 const BETWEEN_BLOWS: Duration = Duration::from_millis(150);
+/// So long no request is on its way, however busy this machine is.
+const GRACE_MS: u64 = 3_000;
 const DARK: Duration = Duration::from_millis(700);
 /// Rounds of waking, paying and deciding after the storm, and the time that each is given.
-const ROUNDS: usize = 12;
+const ROUNDS: usize = 30;
 const BETWEEN_ROUNDS: Duration = Duration::from_secs(4);
 
 const ACCOUNTS: [&str; 7] =
@@ -292,7 +294,8 @@ async fn everybody_rests(client: &Client, world: &World, wanted: &[Wanted]) {
 
 async fn storm(setup: Setup, fleets: usize) {
     let mut random = Rng::with_seed(seed());
-    let mut world = World::start(Setup { workers: 2, proxy: true, ..setup }).await;
+    let setup = Setup { workers: 2, proxy: true, grace_ms: GRACE_MS, ..setup };
+    let mut world = World::start(setup).await;
     let wanted = plan(&world, &mut random).await;
     let mut others = Vec::new();
     for _ in 1..fleets {
