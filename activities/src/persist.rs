@@ -1,6 +1,7 @@
 //! Write down news that is durable in history already.
 
 use crate::{PaymentActivities, failure};
+use domain::PaymentEvent;
 use std::time::Duration;
 use store::settle_payment::Confirmation;
 use temporalio_sdk::activities::ActivityError;
@@ -27,8 +28,10 @@ pub(crate) async fn persist(
     };
     let settled = activities.store.settle(&confirmation).await;
     let id = input.intent.payment_id();
-    // What a channel said has no other place to go; what the workflow said itself, it says again.
-    let irreplaceable = !input.news.exchanges.is_empty();
+    // What a channel said, and money that the row has lost, have no other place to go; what the
+    // workflow said itself, it says again.
+    let money = matches!(input.news.event, PaymentEvent::MoneyConfirmed { .. });
+    let irreplaceable = money || !input.news.exchanges.is_empty();
     let settled = settled.map_err(|error| {
         if irreplaceable {
             failure::kept(&id, &error, MENDED_AFTER)

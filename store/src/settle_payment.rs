@@ -305,8 +305,12 @@ async fn take_money(
             source: sqlx::Error::RowNotFound,
         });
     }
+    let had_ended = payment.state.is_final();
     let state = PaymentState::Persisted { money: money.clone(), effect };
     effects::take_step(tx, payment, Step::Moved(state), record).await?;
+    if had_ended {
+        effects::end_review(tx, &payment.intent, ReviewReason::PayerActionAfterEnd).await?;
+    }
     if let Some(reason) = review {
         effects::open_review(tx, payment, record.id, reason).await?;
     }

@@ -90,7 +90,18 @@ async fn a_payer_who_was_shown_how_and_may_pay_after_the_end_is_a_question() {
     payment_in(&world, &id_of(&world, "k1"), &["Closed"]).await;
     wake(&world, &order, "k1", "unclosable", "pm_action").await;
     payment_in(&world, &id_of(&world, "k1"), &["Closed"]).await;
-    assert_eq!(open_reviews(&world, &id_of(&world, "k1")).await, ["payer_action_after_end"]);
+    let id = id_of(&world, "k1");
+    assert_eq!(open_reviews(&world, &id).await, ["payer_action_after_end"]);
+    world.check().await;
+    // The payer pays; the channel says so before somebody may say that they did not.
+    world.sandbox.pay_anyway("unclosable", &reference_of(&world, "k1")).await;
+    let review = world.api.get(&format!("/v1/reviews?payment={id}")).await;
+    let review = review.body["data"][0]["id"].as_str().expect("a review").to_owned();
+    let choice = json!({ "kind": "confirm_not_paid", "evidence": "not on the statement" });
+    let denied = crate::people::decide_as(ALICE, &world, &review, "d1", choice).await;
+    assert_eq!(denied.status, 409, "{}", denied.body);
+    order_in(&world, &order, "Fulfilled").await;
+    assert_eq!(open_reviews(&world, &id).await, Vec::<String>::new());
     world.check().await;
 }
 

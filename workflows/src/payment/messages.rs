@@ -254,6 +254,12 @@ impl DecideOutput {
             Self::Proposed { .. } | Self::Refused { .. } => None,
         }
     }
+
+    /// No choice any more: the channel, asked before, may have said what the row now says.
+    #[must_use]
+    pub fn may_have_told_of_money(&self) -> bool {
+        matches!(self, Self::Refused { code, .. } if code == code::NOT_A_CHOICE)
+    }
 }
 
 /// The answer to the query `waiting`: what a run waits for now, in the words of its current

@@ -75,6 +75,8 @@ pub struct PaymentWorkflow {
     /// row was looked at since.
     wakes: u32,
     wakes_answered: u32,
+    /// How often somebody decided about the payment, or tried to.
+    decisions: u32,
     /// What the run waits for, for whoever asks.
     waiting: Waiting,
 }
@@ -101,6 +103,7 @@ impl PaymentWorkflow {
             published: None,
             wakes: 0,
             wakes_answered: 0,
+            decisions: 0,
             waiting: Waiting { details: words::BEGINNING.to_owned(), until_ms: None },
         }
     }
@@ -130,11 +133,17 @@ impl PaymentWorkflow {
         let decision: DecideReview = raw::parse(&input)?;
         let intent = ctx.state(|s| s.intent.clone()).map_err(|refusal| refusal.message)?;
         let input = DecideInput { intent, decision };
-        let asked = ctx.state(|s| s.rows_taken);
+        // Only about a payment that was recorded is there anything to decide.
+        let asked = ctx.state_mut(|s| {
+            s.decisions = s.decisions.saturating_add(1);
+            s.rows_taken
+        });
         let output =
             ctx.execute_activity(PaymentActivities::decide_review, input, options::ask()).await?;
         if let Some(view) = output.view() {
             adopt(ctx, view, asked);
+        } else if output.may_have_told_of_money() {
+            ctx.state_mut(|s| s.wakes = s.wakes.saturating_add(1));
         }
         Ok(output)
     }
@@ -226,16 +235,16 @@ async fn charge(
 ) -> WorkflowResult<()> {
     let start_before = ctx.state(|s| s.start_before);
     let cancelled = ctx.cancellation_token().is_cancelled();
-    let (known, wakes, asked) = ctx.state_mut(|s| {
+    let (known, wakes, asked, decisions) = ctx.state_mut(|s| {
         s.close_asked |= cancelled;
-        (s.view.as_ref().map(|view| view.version), s.wakes, s.rows_taken)
+        (s.view.as_ref().map(|view| view.version), s.wakes, s.rows_taken, s.decisions)
     });
     let first = known.is_none();
     let input = ChargeInput {
         intent: intent.clone(),
         start_before,
         cancelled: first && cancelled,
-        recorded_before: !first || wakes > 0,
+        recorded_before: !first || wakes > 0 || decisions > 0,
     };
     let output = ctx
         .execute_activity(PaymentActivities::charge, input, options::charge())
